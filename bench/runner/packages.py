@@ -11,6 +11,7 @@ from . import machine
 # What each is for: a peer that cannot be had is left out of the comparison, a tool takes its subcommand with it.
 PACKAGES = ("nginx", "h2o", "haproxy", "ghc", "libghc-warp-dev", "wrk", "nghttp2-client", "valgrind", "strace", "gcc",
             "libc6-dev", "util-linux")
+OF_TABLE = ("nginx", "haproxy", "nghttp2-client", "openssl", "gcc", "libc6-dev", "libssl-dev", "util-linux")
 
 INSTALL_LIMIT = 900
 

@@ -82,12 +82,11 @@ def more(connection: socket.socket) -> bytes:
 class Running:
     """A context: the server runs inside it and is gone, with everything it wrote, after it."""
 
-    # Whether it is asked over TLS, and the core it runs on: the server's or the load's.
-    tls = False
+    # The core it runs on: the server's or the load's.
     core = 0
 
     def __init__(self, server: Server, work: Work, transport: str, program: pathlib.Path, folder: pathlib.Path,
-                 tool: list[str] | None = None):
+                 tool: list[str] | None = None, certificates: pathlib.Path | None = None, http3: bool = False):
         self.server, self.work = server, work
         self.path = servers.path(server, work)
         self.tool = tool or []
@@ -95,7 +94,8 @@ class Running:
         # A worker that gives up root must still reach its socket.
         self.directory.chmod(0o755)
         self.address = f"127.0.0.1:{free_port()}" if transport == "tcp" else f"unix:{self.directory}/socket"
-        self.place = servers.Place(program, folder, self.directory, self.address)
+        self.tls = certificates is not None
+        self.place = servers.Place(program, folder, self.directory, self.address, certificates, http3)
         self.process: subprocess.Popen | None = None
         # Bytes of one whole response, head and body.
         self.response_size = 0
@@ -108,7 +108,7 @@ class Running:
             with open(self.directory / "log", "wb") as log:
                 self.process = subprocess.Popen(
                     [*guard, *machine.pinned(machine.cores()[self.core]), *self.tool, *command], stdin=subprocess.DEVNULL,
-                    stdout=log, stderr=log, cwd=self.directory, start_new_session=True)
+                    stdout=log, stderr=log, cwd=self.directory, start_new_session=True, env=self.environment())
             self.wait_until_ready()
         except BaseException:
             self.stop()
@@ -117,6 +117,11 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def environment(self) -> dict[str, str]:
+        """For programs that would write to the user's home, or start a thread for each core."""
+        home = str(self.directory)
+        return os.environ | {"GOMAXPROCS": "1", "HOME": home, "XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home}
 
     def arguments(self) -> list[str]:
         return servers.command(self.server, self.work, self.place)

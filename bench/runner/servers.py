@@ -41,6 +41,9 @@ SERVERS = (
            note="the same without tcp_nopush, which costs less processor time for a large file"),
     Server("h2o", "h2o", "h2o", "h2o",
            note="one thread; from memory it has only mruby, so a 13-byte file stands in, which is cheaper"),
+    Server("caddy", "Caddy", "caddy", "caddy", note="GOMAXPROCS=1, file_server"),
+    Server("short", "C, accept4", "short", "epoll",
+           note="the limit of short connections: accept4, recv, send and close for each"),
     Server("warp", "Warp", "warp", "warp",
            note="-threaded -O2, +RTS -N1, caches of file descriptors and file information on"),
 )
@@ -62,6 +65,10 @@ class Place:
     folder: pathlib.Path
     directory: pathlib.Path
     address: str
+    # The folder with cert.pem and key.pem: HTTP/1.1 and HTTP/2 over TLS instead of cleartext.
+    certificates: pathlib.Path | None = None
+    # HTTP/3 on the same port of UDP too.
+    http3: bool = False
 
     @property
     def socket(self) -> str | None:
@@ -82,7 +89,8 @@ def arguments_of_hello(_: Server, _work: Work, place: Place) -> list[str]:
 
 
 def arguments_of_files(_: Server, _work: Work, place: Place) -> list[str]:
-    return ["files", str(place.folder), "--listen", place.address, "--workers", "1", "--access-log", "off"]
+    tls = ["--tls", f"{place.certificates}/cert.pem,{place.certificates}/key.pem"] if place.certificates else []
+    return ["files", str(place.folder), "--listen", place.address, "--workers", "1", "--access-log", "off", *tls]
 
 
 def arguments_of_peer(server: Server, _: Work, place: Place) -> list[str]:
@@ -96,7 +104,13 @@ def arguments_of_warp(_: Server, work: Work, place: Place) -> list[str]:
 def arguments_of_nginx(server: Server, _: Work, place: Place) -> list[str]:
     # Without `user`, a server started by root gives itself away to one that cannot read the folder.
     user = "user root;" if os.geteuid() == 0 else ""
-    settings = write(place, "nginx.conf", server.settings | {"address": place.address, "user": user})
+    tls = http3 = ""
+    if place.certificates:
+        tls = f"ssl_certificate {place.certificates}/cert.pem; ssl_certificate_key {place.certificates}/key.pem;"
+    if place.http3:
+        http3 = f"listen {place.address} quic reuseport; quic_gso on;"
+    values = {"address": f"{place.address} ssl http2" if tls else place.address, "user": user, "tls": tls, "http3": http3}
+    settings = write(place, "nginx.conf", server.settings | values)
     return ["-e", "stderr", "-p", str(place.directory), "-c", str(settings)]
 
 
@@ -106,12 +120,23 @@ def arguments_of_h2o(_: Server, _work: Work, place: Place) -> list[str]:
     else:
         host, port = place.address.split(":")
         listen = f"host: {host}\n  port: {port}"
+        if place.certificates:
+            listen += (f"\n  ssl: {{certificate-file: {place.certificates}/cert.pem, key-file: {place.certificates}/key.pem, "
+                       "neverbleed: OFF, ocsp-update-interval: 0}")
+        if place.http3:
+            listen += f"\nlisten:\n  type: quic\n  {listen}"
     user = "user: root" if os.geteuid() == 0 else ""
     return ["-c", str(write(place, "h2o.conf", {"listen": listen, "user": user}))]
+
+
+def arguments_of_caddy(_: Server, _work: Work, place: Place) -> list[str]:
+    host, port = place.address.split(":")
+    return ["run", "--config", str(write(place, "Caddyfile", {"host": host, "port": port})), "--adapter", "caddyfile"]
 
 
 def write(place: Place, name: str, values: dict[str, str]) -> pathlib.Path:
     template = string.Template((BENCH / "peers" / name).read_text())
     settings = place.directory / name
-    settings.write_text(template.substitute(values, folder=place.folder, connections=CONNECTIONS))
+    settings.write_text(template.substitute(values, folder=place.folder, certificates=place.certificates,
+                                            connections=CONNECTIONS))
     return settings

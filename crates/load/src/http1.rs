@@ -27,14 +27,12 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     let deadline = thread.deadlines.register();
     let mut lane = Lane { deadline, thread, place: Place::default(), connection: None, waiting: false };
     while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
-        if lane.connection.is_none() && !lane.open(permit).await {
-            continue;
-        }
+        let Some(connection) = lane.take_connection(permit).await else { continue };
         if lane.thread.delays && !lane.thread.delay().await {
             break;
         }
         let Some(batch) = lane.thread.next_batch() else { break };
-        lane.exchange(&batch, permit).await;
+        lane.exchange(connection, &batch, permit).await;
     }
 }
 
@@ -97,25 +95,23 @@ impl Lane {
         next
     }
 
-    /// Opens a connection; says whether there is one.
-    async fn open(&mut self, permit: Permit) -> bool {
+    /// The idle connection, or a new one. A new one is not checked for received bytes: servers may send the tickets of TLS
+    /// together with their part of the handshake.
+    async fn take_connection(&mut self, permit: Permit) -> Option<Box<Http1>> {
+        if let Some(idle) = self.connection.take() {
+            return Some(idle.into_active_unchecked());
+        }
         match self.thread.dial().await {
-            Ok(wire) => {
-                let connection = Http1::new(wire, Rc::clone(&self.thread.buffers), LIMITS);
-                self.connection = Box::new(connection).into_idle().ok();
-                self.connection.is_some()
-            }
+            Ok(wire) => Some(Box::new(Http1::new(wire, Rc::clone(&self.thread.buffers), LIMITS))),
             Err(_) => {
                 self.thread.note_unconnected(usize::from(permit.counts)).await;
-                false
+                None
             }
         }
     }
 
     /// Sends a batch and takes its responses.
-    async fn exchange(&mut self, batch: &Batch, permit: Permit) {
-        let Some(idle) = self.connection.take() else { return };
-        let mut connection = idle.into_active_unchecked();
+    async fn exchange(&mut self, mut connection: Box<Http1>, batch: &Batch, permit: Permit) {
         let thread = &*self.thread;
         let sent = monotonic();
         thread.begin_timeout(&self.deadline);
