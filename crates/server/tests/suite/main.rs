@@ -21,6 +21,7 @@ mod http3;
 mod informational;
 mod isolation;
 mod keep_alive;
+mod last_packet;
 mod limits;
 mod listening;
 mod panics;
