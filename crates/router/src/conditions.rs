@@ -43,10 +43,9 @@ impl Conditions {
         self.texts.iter().any(|(text, _)| text.depends_on_path())
     }
 
-    /// Whether a request meets all.
+    /// Whether a request meets all but [`Self::path`], which is compared together with the pattern of the route.
     pub(crate) fn hold(&self, source: &Source<'_>) -> bool {
-        self.path.as_ref().is_none_or(|expression| expression.matches(source.path))
-            && self.scheme.is_none_or(|scheme| source.scheme() == scheme)
+        self.scheme.is_none_or(|scheme| source.scheme() == scheme)
             && (self.clients.is_empty() || self.clients.contain(source.peer()))
             && (self.hosts.is_empty() || self.is_host(source))
             && self.fields.iter().all(|(name, patterns)| patterns.match_any(|| source.headers.get_all(name.as_str())))

@@ -32,6 +32,19 @@ impl RouteIndex {
         Self { index, with_expressions, count: routes.len() }
     }
 
+    /// An index of these routes, however few they are.
+    #[cfg(test)]
+    pub(crate) fn of_each<H>(routes: &[Route<H>]) -> Self {
+        let literals = routes.iter().map(|route| literals(&route.path, route.conditions.path.as_ref()));
+        Self { index: Some(LiteralIndex::new(literals)), ..Self::new(routes) }
+    }
+
+    /// No index of so many routes.
+    #[cfg(test)]
+    pub(crate) fn without_index(count: usize) -> Self {
+        Self { index: None, with_expressions: Box::default(), count }
+    }
+
     /// The routes that a path may match, from this one on. If it is a sample, it may match all expressions.
     #[inline]
     pub(crate) fn candidates(&self, path: &[u8], first: usize, is_sample: bool) -> RouteCandidates<'_> {

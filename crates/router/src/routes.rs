@@ -492,3 +492,6 @@ const MAX_REDIRECTS: usize = 20;
 
 /// Longer than servers take; keeps a destination that names the path several times from growing without end.
 const MAX_SAMPLE_LENGTH: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;
