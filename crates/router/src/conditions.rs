@@ -1,6 +1,9 @@
 //! What a request must be besides its path and method for a route to take it.
 
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use serow_message::{KnownHeader, Scheme, percent};
 use serow_variables::{Expression, Form, Source, Text, ValuePatterns, values};
@@ -36,6 +39,17 @@ impl Conditions {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// A number that equal conditions share, and few others.
+    pub(crate) fn hash(&self) -> u64 {
+        let Self { path, fields, cookies, arguments, texts, clients, scheme, hosts } = self;
+        let mut hasher = DefaultHasher::new();
+        path.as_ref().map(Expression::as_str).hash(&mut hasher);
+        (fields, cookies, arguments, hosts).hash(&mut hasher);
+        texts.iter().for_each(|(_, patterns)| patterns.hash(&mut hasher));
+        (texts.len(), clients.len(), scheme.is_some()).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether the path decides about others than [`Self::path`].

@@ -10,7 +10,7 @@ use crate::host_pattern::{HostPattern, InvalidHost};
 /// assert!(HostPatterns::parse(&["*.example.com", "!www.example.com"]).is_ok());
 /// assert!(HostPatterns::parse(&["a.example:80"]).is_err());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HostPatterns {
     wanted: Box<[HostPattern]>,
     refused: Box<[HostPattern]>,

@@ -87,6 +87,8 @@ mod methods;
 mod name_hash;
 mod networks;
 mod path_pattern;
+#[cfg(test)]
+mod random_routes;
 mod redirect;
 mod rewrite;
 mod route_index;

@@ -38,6 +38,10 @@ impl Networks {
         self.wanted.is_empty() && self.refused.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.wanted.len() + self.refused.len()
+    }
+
     pub(crate) fn contain(&self, peer: Peer) -> bool {
         let is_in = |networks: &[Network]| networks.iter().any(|network| network.contains_peer(peer));
         (self.wanted.is_empty() || is_in(&self.wanted)) && !is_in(&self.refused)

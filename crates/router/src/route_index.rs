@@ -32,6 +32,16 @@ impl RouteIndex {
         Self { index, with_expressions, count: routes.len() }
     }
 
+    /// An index of patterns alone.
+    pub(crate) fn of_patterns<'p>(patterns: impl ExactSizeIterator<Item = &'p PathPattern>) -> Self {
+        let count = patterns.len();
+        Self {
+            index: LiteralIndex::of_many(patterns.map(PathPattern::literals)),
+            with_expressions: Box::default(),
+            count,
+        }
+    }
+
     /// An index of these routes, however few they are.
     #[cfg(test)]
     pub(crate) fn of_each<H>(routes: &[Route<H>]) -> Self {

@@ -1,6 +1,9 @@
 //! Patterns of values: of fields, cookies, arguments, and whatever a map looks up.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use crate::{
     expression::{Expression, InvalidExpression},
@@ -183,6 +186,12 @@ impl PartialEq for ValuePatterns {
 }
 
 impl Eq for ValuePatterns {}
+
+impl Hash for ValuePatterns {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.patterns.iter().for_each(|pattern| pattern.text.hash(state));
+    }
+}
 
 #[cfg(test)]
 mod tests {
