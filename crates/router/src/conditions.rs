@@ -48,7 +48,7 @@ impl Conditions {
         path.as_ref().map(Expression::as_str).hash(&mut hasher);
         (fields, cookies, arguments, hosts).hash(&mut hasher);
         texts.iter().for_each(|(_, patterns)| patterns.hash(&mut hasher));
-        (texts.len(), clients.len(), scheme.is_some()).hash(&mut hasher);
+        (texts.len(), clients.is_empty(), scheme.is_some()).hash(&mut hasher);
         hasher.finish()
     }
 
