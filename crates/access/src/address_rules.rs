@@ -2,12 +2,9 @@
 
 use std::{fmt, net::IpAddr, path::Path, sync::Arc};
 
-use serow_message::{Network, NetworkError};
+use serow_message::{Network, NetworkError, NetworkSet};
 
-use crate::{
-    network_set::NetworkSet,
-    watched_file::{WatchedFile, WatchedFileError, WatchedFiles},
-};
+use crate::watched_file::{WatchedFile, WatchedFileError, WatchedFiles};
 
 /// Which addresses may send requests: those in `allow`, or all without it; and none in `deny`.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,6 @@
 //!
 //! | subject | file |
 //! | --- | --- |
-//! | sets of addresses, of which ten thousand networks cost as much as ten | `network_set.rs` |
 //! | `allow` and `deny` | `address_rules.rs` |
 //! | files that are read again when they change | `watched_file.rs` |
 //! | certificates of clients, and which are let in | `client_certificate.rs`, `certificate_rules.rs` |
@@ -20,7 +19,6 @@ mod client_certificate;
 mod credentials;
 mod htpasswd;
 mod keyed_digest;
-mod network_set;
 mod password_checker;
 mod password_counts;
 mod password_hash;
@@ -35,7 +33,6 @@ pub use self::{
     credentials::Credentials,
     htpasswd::{Htpasswd, HtpasswdError},
     keyed_digest::KeyedDigest,
-    network_set::NetworkSet,
     password_checker::{PasswordChecker, PasswordQueue},
     password_counts::PasswordCounts,
     password_hash::{HashError, HashKind, PasswordHash, hash_password},

@@ -81,6 +81,8 @@ mod log_limit;
 #[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
+mod network_set;
+#[cfg(feature = "std")]
 mod pipe;
 #[cfg(feature = "std")]
 mod request;
@@ -119,6 +121,7 @@ pub use self::{
     informational::{InformationalQueue, InformationalSender},
     log_limit::LogLimit,
     network::{Network, NetworkError},
+    network_set::NetworkSet,
     pipe::{Pipe, PipedBytes},
     request::Request,
     request_client::RequestClient,

@@ -1,14 +1,11 @@
 //! Trusted proxies: peers that may say who the client is.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    vec::Vec,
-};
+use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use smallvec::SmallVec;
 
-use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, authority, hop_by_hop};
+use crate::{Connection, Headers, KnownHeader, Network, NetworkSet, Peer, Scheme, authority, hop_by_hop};
 
 /// Trusted proxies: peers whose `X-Forwarded-*` and `Forwarded` fields are honoured; none by default.
 ///
@@ -22,7 +19,7 @@ use crate::{Connection, Headers, KnownHeader, Network, Peer, Scheme, authority, 
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies {
-    networks: Vec<Network>,
+    networks: NetworkSet,
 }
 
 impl TrustedProxies {
@@ -35,23 +32,19 @@ impl TrustedProxies {
     /// Whether this peer is trusted.
     #[must_use]
     pub fn contains(&self, peer: Peer) -> bool {
-        match peer {
-            Peer::Tcp(address) => self.contains_address(address.ip()),
-            Peer::Unix => self.networks.contains(&Network::Unix),
-        }
+        self.networks.contains_peer(peer)
     }
 
     /// Whether one of these addresses may be that of a trusted proxy.
     #[must_use]
     pub fn overlaps(&self, addresses: IpNet) -> bool {
-        let overlaps = |trusted: &IpNet| trusted.contains(&addresses) || addresses.contains(trusted);
-        self.networks.iter().any(|network| matches!(network, Network::Addresses(trusted) if overlaps(trusted)))
+        self.networks.overlaps(addresses)
     }
 
     /// Whether a peer with this address is trusted.
     #[must_use]
     pub fn contains_address(&self, address: IpAddr) -> bool {
-        self.networks.iter().any(|network| network.contains(address))
+        self.networks.contains(address)
     }
 
     /// Whether proxies describe the client, or its connection, in this field. Such fields of untrusted peers are

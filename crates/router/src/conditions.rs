@@ -1,6 +1,9 @@
 //! What a request must be besides its path and method for a route to take it.
 
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use serow_message::{KnownHeader, Scheme, percent};
 use serow_variables::{Expression, Form, Source, Text, ValuePatterns, values};
@@ -38,15 +41,25 @@ impl Conditions {
         *self == Self::default()
     }
 
+    /// A number that equal conditions share, and few others.
+    pub(crate) fn hash(&self) -> u64 {
+        let Self { path, fields, cookies, arguments, texts, clients, scheme, hosts } = self;
+        let mut hasher = DefaultHasher::new();
+        path.as_ref().map(Expression::as_str).hash(&mut hasher);
+        (fields, cookies, arguments, hosts).hash(&mut hasher);
+        texts.iter().for_each(|(_, patterns)| patterns.hash(&mut hasher));
+        (texts.len(), clients.is_empty(), scheme.is_some()).hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// Whether the path decides about others than [`Self::path`].
     pub(crate) fn depend_on_path(&self) -> bool {
         self.texts.iter().any(|(text, _)| text.depends_on_path())
     }
 
-    /// Whether a request meets all.
+    /// Whether a request meets all but [`Self::path`], which is compared together with the pattern of the route.
     pub(crate) fn hold(&self, source: &Source<'_>) -> bool {
-        self.path.as_ref().is_none_or(|expression| expression.matches(source.path))
-            && self.scheme.is_none_or(|scheme| source.scheme() == scheme)
+        self.scheme.is_none_or(|scheme| source.scheme() == scheme)
             && (self.clients.is_empty() || self.clients.contain(source.peer()))
             && (self.hosts.is_empty() || self.is_host(source))
             && self.fields.iter().all(|(name, patterns)| patterns.match_any(|| source.headers.get_all(name.as_str())))

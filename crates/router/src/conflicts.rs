@@ -1,14 +1,20 @@
 //! What the routes of a site cannot mean.
 
+use std::collections::HashMap;
+
 use serow_message::Method;
 
 use crate::{
+    conditions::Conditions,
     error::RouterError,
+    path_pattern::PathPattern,
+    route_index::RouteIndex,
     site::{Action, Route},
 };
 
 /// Refuses routes that no request comes to, and those that contradict themselves; only where that is certain.
 pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterError> {
+    let earlier_routes = EarlierRoutes::new(routes);
     for (number, route) in routes.iter().enumerate() {
         // An expression has groups, which are variables.
         let stars = if route.conditions.path.is_some() { 0 } else { route.path.stars() };
@@ -32,44 +38,89 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
         if is_rewrite(route) && !route.headers.is_empty() {
             return Err(RouterError::RewriteWithHeaders { site, route: number });
         }
-        let before = routes.get(..number).unwrap_or_default();
-        if let Some(earlier) = answers_all(before, route) {
+        if let Some(earlier) = earlier_routes.answers_all(number, route) {
             return Err(RouterError::Unreachable { site, route: number, earlier });
         }
-        if let Some((path, earlier)) = unreachable_path(before, route) {
+        if let Some((path, earlier)) = earlier_routes.unreachable_path(number, route) {
             return Err(RouterError::UnreachablePath { site, route: number, path, earlier });
         }
     }
     Ok(())
 }
 
-/// The route before this one that takes all its requests. What comes out of a rewrite has not been seen by the routes
-/// before that, so only those behind the last rewrite count.
-fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
-    answers(before, route, |earlier| earlier.path.covers(&route.path))
+/// The routes of a site, among which to find those before a route that take its requests.
+struct EarlierRoutes<'r, H> {
+    routes: &'r [Route<H>],
+    /// Those with equal conditions, by the hash of these.
+    groups: HashMap<u64, Group>,
+    rewrites: Vec<usize>,
 }
 
-/// The first of several paths of a route whose requests never come to it, and the route before it that takes them.
-fn unreachable_path<H>(before: &[Route<H>], route: &Route<H>) -> Option<(String, usize)> {
-    let mut paths = route.path.alternatives();
-    paths.find_map(|path| {
-        let earlier = answers(before, route, |earlier| earlier.path.covers_one(path))?;
-        Some((path.as_str().to_owned(), earlier))
-    })
+/// Routes in their order.
+struct Group {
+    numbers: Vec<usize>,
+    /// Of their patterns, without regard to conditions.
+    index: RouteIndex,
 }
 
-/// The route before this one that takes all its requests for paths that it covers.
-fn answers<H>(before: &[Route<H>], route: &Route<H>, covers: impl Fn(&Route<H>) -> bool) -> Option<usize> {
-    let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
-    let takes_all = |earlier: &Route<H>| {
-        !is_try(earlier)
-            // A script that chooses a name passes the routes of other names by.
-            && (route.name.is_none() || earlier.name == route.name)
-            && earlier.methods.include(&route.methods)
-            && covers(earlier)
-            && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
-    };
-    before.iter().skip(first).position(takes_all).map(|place| first + place)
+impl<'r, H> EarlierRoutes<'r, H> {
+    fn new(routes: &'r [Route<H>]) -> Self {
+        let mut groups: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (number, route) in routes.iter().enumerate() {
+            groups.entry(route.conditions.hash()).or_default().push(number);
+        }
+        let group = |numbers: Vec<usize>| {
+            let index = RouteIndex::of_patterns(numbers.iter().map(|number| &routes[*number].path));
+            Group { numbers, index }
+        };
+        let groups = groups.into_iter().map(|(hash, numbers)| (hash, group(numbers))).collect();
+        let rewrites = routes.iter().enumerate().filter(|(_, route)| is_rewrite(route)).map(|(number, _)| number);
+        Self { routes, groups, rewrites: rewrites.collect() }
+    }
+
+    /// The route before this one that takes all its requests.
+    fn answers_all(&self, number: usize, route: &Route<H>) -> Option<usize> {
+        self.answers(number, route, &route.path, |earlier| earlier.path.covers(&route.path))
+    }
+
+    /// The first of several paths of a route whose requests never come to it, and the route before it that takes them.
+    fn unreachable_path(&self, number: usize, route: &Route<H>) -> Option<(String, usize)> {
+        let mut paths = route.path.alternatives();
+        paths.find_map(|path| {
+            let earlier = self.answers(number, route, path, |earlier| earlier.path.covers_one(path))?;
+            Some((path.as_str().to_owned(), earlier))
+        })
+    }
+
+    /// The route before this one that takes all its requests for paths that it covers, this pattern among them. What
+    /// comes out of a rewrite has not been seen by the routes before that, so only those behind the last rewrite count.
+    fn answers(
+        &self,
+        number: usize,
+        route: &Route<H>,
+        pattern: &PathPattern,
+        covers: impl Fn(&Route<H>) -> bool,
+    ) -> Option<usize> {
+        let rewrites_before = self.rewrites.partition_point(|rewrite| *rewrite < number);
+        let first = rewrites_before.checked_sub(1).map_or(0, |last| self.rewrites[last] + 1);
+        let takes_all = |earlier: &Route<H>| {
+            !is_try(earlier)
+                // A script that chooses a name passes the routes of other names by.
+                && (route.name.is_none() || earlier.name == route.name)
+                && earlier.methods.include(&route.methods)
+                && covers(earlier)
+                && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
+        };
+        // A pattern that covers another one has no literal that a sample of that does not contain.
+        let sample = pattern.samples().next()?;
+        let hashes = [Conditions::default().hash(), route.conditions.hash()];
+        let first_of = |group: &Group| {
+            let first = group.numbers.partition_point(|earlier| *earlier < first);
+            let candidates = group.index.candidates(&sample, first, false).map(|place| group.numbers[place]);
+            candidates.take_while(|earlier| *earlier < number).find(|earlier| takes_all(&self.routes[*earlier]))
+        };
+        hashes.iter().filter_map(|hash| first_of(self.groups.get(hash)?)).min()
+    }
 }
 
 /// Whether a route may leave its requests to those behind it.
@@ -79,4 +130,54 @@ fn is_try<H>(route: &Route<H>) -> bool {
 
 fn is_rewrite<H>(route: &Route<H>) -> bool {
     matches!(route.action, Action::Rewrite(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_routes::Numbers;
+
+    /// The route before another one that takes all its requests for some paths, with each tried.
+    fn answers(routes: &[Route<()>], number: usize, covers: impl Fn(&Route<()>) -> bool) -> Option<usize> {
+        let route = &routes[number];
+        let first = routes[..number].iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
+        (first..number).find(|place| {
+            let earlier = &routes[*place];
+            !is_try(earlier)
+                && (route.name.is_none() || earlier.name == route.name)
+                && earlier.methods.include(&route.methods)
+                && covers(earlier)
+                && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
+        })
+    }
+
+    #[test]
+    fn an_index_of_routes_changes_no_conflict() {
+        let mut numbers = Numbers(7);
+        let mut found = [0, 0];
+        for _ in 0..LISTS {
+            let mut routes: Vec<_> = (0..numbers.below(60) + 20).map(|_| numbers.route()).collect();
+            // Routes with the same conditions as others.
+            for _ in 0..10 {
+                let number = numbers.below(routes.len());
+                let conditions = routes[number].conditions.clone();
+                routes.push(Route { conditions, ..numbers.route() });
+            }
+            let earlier_routes = EarlierRoutes::new(&routes);
+            for (number, route) in routes.iter().enumerate() {
+                let all = answers(&routes, number, |earlier| earlier.path.covers(&route.path));
+                assert_eq!(earlier_routes.answers_all(number, route), all, "{number} of {routes:#?}");
+                let path = route.path.alternatives().find_map(|path| {
+                    let earlier = answers(&routes, number, |earlier| earlier.path.covers_one(path))?;
+                    Some((path.as_str().to_owned(), earlier))
+                });
+                found[0] += u32::from(all.is_some());
+                found[1] += u32::from(all.is_none() && path.is_some());
+                assert_eq!(earlier_routes.unreachable_path(number, route), path, "{number} of {routes:#?}");
+            }
+        }
+        assert!(found.iter().all(|count| *count > LISTS / 4), "{found:?}");
+    }
+
+    const LISTS: u32 = 200;
 }

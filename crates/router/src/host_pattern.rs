@@ -33,19 +33,6 @@ pub(crate) enum Hosts {
     Below(Box<str>),
 }
 
-impl HostPattern {
-    /// Whether a host matches, which is in the form of [`host_name`](crate::host_name).
-    pub(crate) fn matches(&self, host: &[u8]) -> bool {
-        match &self.0 {
-            Hosts::One(name) => name.as_bytes() == host,
-            Hosts::Below(parent) => {
-                let label = host.strip_suffix(parent.as_bytes()).and_then(|before| before.strip_suffix(b"."));
-                label.is_some_and(|label| !label.is_empty())
-            }
-        }
-    }
-}
-
 impl FromStr for HostPattern {
     type Err = InvalidHost;
 

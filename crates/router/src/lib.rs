@@ -38,6 +38,7 @@
 //! | --- | --- |
 //! | the host selects the site; without one, the response is 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
 //! | the path is cleaned; an invalid path gets 400 | the crate `serow-variables` |
+//! | an index leaves out routes whose paths cannot match | `route_index.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
 //! | a route can have conditions: fields, cookies, arguments, networks; a request that does not meet them continues with the next routes | `conditions.rs` |
 //! | a rewrite continues with another path | `rewrite.rs` |
@@ -65,7 +66,9 @@
 //!
 //! # Costs
 //!
-//! Routes are tried in their order. Routing does not allocate for a request that is neither rewritten nor redirected,
+//! Routes are tried in their order, without those that cannot match: of many routes, an index finds the few whose literal
+//! parts the path contains, in paths as in expressions. A lookup costs nearly the same for ten routes as for 100,000,
+//! unless many routes have the same path, or expressions without any literal, such as `^/[0-9]+$`. Routing does not allocate for a request that is neither rewritten nor redirected,
 //! except for a path that must be cleaned and has more than 512 bytes, for a 405, for headers that are set in the
 //! response of a handler, and for variables. Conditions do not allocate.
 #![forbid(unsafe_code)]
@@ -84,8 +87,11 @@ mod methods;
 mod name_hash;
 mod networks;
 mod path_pattern;
+#[cfg(test)]
+mod random_routes;
 mod redirect;
 mod rewrite;
+mod route_index;
 mod route_paths;
 mod router;
 mod routes;

@@ -1,6 +1,6 @@
 //! Where clients may be.
 
-use serow_message::{Network, NetworkError, Peer};
+use serow_message::{Network, NetworkError, NetworkSet, Peer};
 
 /// Where clients may be: in one of some networks, and in none of others; anywhere, by default.
 ///
@@ -12,8 +12,8 @@ use serow_message::{Network, NetworkError, Peer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
-    wanted: Box<[Network]>,
-    refused: Box<[Network]>,
+    wanted: NetworkSet,
+    refused: NetworkSet,
 }
 
 impl Networks {
@@ -23,7 +23,7 @@ impl Networks {
     ///
     /// The number of an invalid network, and what is wrong with it.
     pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Self, (usize, NetworkError)> {
-        let (mut wanted, mut refused) = (Vec::new(), Vec::new());
+        let (mut wanted, mut refused) = (Vec::<Network>::new(), Vec::<Network>::new());
         for (number, text) in texts.iter().enumerate() {
             let (networks, text) = match text.as_ref().strip_prefix('!') {
                 Some(text) => (&mut refused, text),
@@ -31,7 +31,7 @@ impl Networks {
             };
             networks.push(text.parse().map_err(|error| (number, error))?);
         }
-        Ok(Self { wanted: wanted.into(), refused: refused.into() })
+        Ok(Self { wanted: wanted.into_iter().collect(), refused: refused.into_iter().collect() })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -39,7 +39,6 @@ impl Networks {
     }
 
     pub(crate) fn contain(&self, peer: Peer) -> bool {
-        let is_in = |networks: &[Network]| networks.iter().any(|network| network.contains_peer(peer));
-        (self.wanted.is_empty() || is_in(&self.wanted)) && !is_in(&self.refused)
+        (self.wanted.is_empty() || self.wanted.contains_peer(peer)) && !self.refused.contains_peer(peer)
     }
 }

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, str::FromStr};
 
 use serow_message::{Pattern, percent};
+use serow_variables::Literals;
 
 /// A pattern that paths of requests can fit: each `*` stands for any text, slashes included.
 ///
@@ -80,6 +81,12 @@ impl PathPattern {
     /// The patterns of which a path fits one.
     pub(crate) fn alternatives(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
+    }
+
+    /// The literals of the paths that match it.
+    pub(crate) fn literals(&self) -> Literals {
+        let own = Literals::of_path_pattern(&self.text);
+        self.others.iter().fold(own, |before, other| before.or(other.literals()))
     }
 
     /// This pattern without the others.

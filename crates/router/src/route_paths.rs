@@ -1,9 +1,12 @@
 //! Which paths belong to a route, for handlers by which a request reaches other paths than its own, as with WebDAV.
 
-use serow_variables::Expression;
+use std::sync::Arc;
+
+use serow_variables::{Expression, LiteralIndex};
 
 use crate::{
     path_pattern::PathPattern,
+    route_index::literals,
     site::{Action, Route},
 };
 
@@ -25,6 +28,8 @@ use crate::{
 pub struct RoutePaths {
     own: PathMatch,
     others: Vec<PathMatch>,
+    /// Of the others; nothing for few.
+    index: Option<Arc<LiteralIndex>>,
 }
 
 /// What the path of a request must match for a route to take it.
@@ -74,7 +79,9 @@ impl RoutePaths {
                 return Err(UndecidedPaths::Variable(place));
             }
         }
-        Ok(Self { own: PathMatch::of(route), others })
+        let of_other = |other: &PathMatch| literals(&other.pattern, other.expression.as_ref());
+        let index = LiteralIndex::of_many(others.iter().map(of_other)).map(Arc::new);
+        Ok(Self { own: PathMatch::of(route), others, index })
     }
 
     /// Whether the route gets the requests for a path, which is decoded and clean.
@@ -86,7 +93,13 @@ impl RoutePaths {
     /// Whether another route may take requests for a path.
     #[must_use]
     pub fn are_taken(&self, path: &[u8]) -> bool {
-        self.others.iter().any(|other| other.matches(path))
+        match &self.index {
+            None => self.others.iter().any(|other| other.matches(path)),
+            Some(index) => {
+                let mut others = index.candidates(path).filter_map(|number| self.others.get(number as usize));
+                others.any(|other| other.matches(path))
+            }
+        }
     }
 }
 

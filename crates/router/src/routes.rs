@@ -1,10 +1,12 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
+use std::collections::HashMap;
+
 use serow_message::{
     Body, KnownHeader, Method, Request, RequestClient, RequestHead, Response, RouteNote, StatusCode, TrustedProxies,
 };
 use serow_variables::{
-    Source,
+    Expression, Source,
     clean_path::{self, NoPath, Room},
 };
 
@@ -17,6 +19,7 @@ use crate::{
     path_pattern::PathPattern,
     redirect::Redirect,
     rewrite::RewriteTarget,
+    route_index::RouteIndex,
     site::{Action, Route, Site},
     variable_outcome::{Captured, Rewriting, VariableOutcome},
 };
@@ -24,12 +27,13 @@ use crate::{
 /// The routes of a site.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    entries: Vec<Entry>,
+    entries: Box<[Entry]>,
+    index: RouteIndex,
     headers: HeaderChanges,
     /// All methods that a route names.
     methods: Vec<Method>,
-    /// The names that routes have.
-    names: Vec<Box<str>>,
+    /// The numbers of the names that routes have.
+    names: HashMap<Box<str>, usize>,
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
@@ -41,6 +45,8 @@ pub(crate) struct Routes {
 #[derive(Debug)]
 struct Entry {
     pattern: PathPattern,
+    /// What the path must match besides.
+    expression: Option<Expression>,
     methods: Methods,
     /// The number of its name among those of the site.
     name: Option<usize>,
@@ -174,7 +180,8 @@ impl From<NoPath> for Missed {
 impl Routes {
     pub(crate) fn new<H>(site: Site<H>, handlers: &mut Vec<H>) -> Self {
         let (headers, number) = (site.headers, site.number);
-        let (mut methods, mut names) = (Vec::<Method>::new(), Vec::<Box<str>>::new());
+        let (mut methods, mut names) = (Vec::<Method>::new(), HashMap::<Box<str>, usize>::new());
+        let index = RouteIndex::new(&site.routes);
         let mut entries = Vec::with_capacity(site.routes.len());
         for route in site.routes {
             for method in route.methods.named() {
@@ -182,15 +189,16 @@ impl Routes {
                     methods.push(method.clone());
                 }
             }
-            if let Some(name) = route.name.as_ref().filter(|name| !names.contains(name)) {
-                names.push(name.clone());
-            }
-            let name = names.iter().position(|name| route.name.as_ref() == Some(name));
+            let name = route.name.clone().map(|name| {
+                let next = names.len();
+                *names.entry(name).or_insert(next)
+            });
             entries.push(Entry { name, ..Entry::new(route, &headers, &site.request_headers, handlers) });
         }
         let of = |status| FixedResponse::of(status).with_headers(&headers);
         Self {
-            entries,
+            entries: entries.into(),
+            index,
             methods,
             names,
             not_found: of(StatusCode::NOT_FOUND),
@@ -208,7 +216,7 @@ impl Routes {
 
     /// The number of this name, if a route has it.
     pub(crate) fn number_of(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| **known == *name)
+        self.names.get(name).copied()
     }
 
     /// The first route that fits, behind those that only rewrite the path.
@@ -220,8 +228,11 @@ impl Routes {
         start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
-        for (route, Entry { pattern, methods, name, step, .. }) in self.entries.iter().enumerate().skip(start.route) {
-            if !pattern.matches(path.as_bytes()) {
+        let mut candidates = self.index.candidates(asked, start.route, start.is_sample);
+        while let Some(route) = candidates.next() {
+            let Some(entry) = self.entries.get(route) else { break };
+            let Entry { pattern, expression, methods, name, step, .. } = entry;
+            if !entry.matches(path.as_bytes(), start.is_sample) {
                 continue;
             }
             if start.name.is_some() && start.name != *name {
@@ -231,18 +242,25 @@ impl Routes {
                 missed = Missed::Method;
                 continue;
             }
-            match step {
+            // Whether the paths that a sample stands for match is unknown.
+            if start.is_sample && expression.is_some() {
+                return Err(Missed::Unknown);
+            }
+            path = match step {
                 // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
                 Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
-                Step::Take(Outcome::Try { .. }) if !start.tries => {}
-                Step::GoOn(target) => path = go_on(target, path, pattern)?,
+                Step::Take(Outcome::Try { .. }) if !start.tries => continue,
+                Step::GoOn(target) => go_on(target, path, pattern)?,
                 Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) | Step::Marked(_) => {
                     match follow(step, path, pattern, (request, client), start)? {
                         Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
-                        Followed::Next(next) => path = next,
+                        Followed::Next(next) => next,
                     }
                 }
                 Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
+            };
+            if step.rewrites() {
+                candidates = self.index.candidates(path.as_bytes(), route + 1, start.is_sample);
             }
         }
         Err(missed)
@@ -401,6 +419,15 @@ fn go_on<'request>(
 }
 
 impl Step {
+    /// Whether a request goes on with another path.
+    fn rewrites(&self) -> bool {
+        match self {
+            Self::GoOn(_) | Self::Rewrite(_) => true,
+            Self::If(both) => both.1.rewrites(),
+            Self::Take(_) | Self::Marked(_) => false,
+        }
+    }
+
     /// The step itself, where a note is made of it.
     fn unmarked(&self) -> &Self {
         match self {
@@ -427,8 +454,9 @@ impl Entry {
             handlers.len() - 1
         };
         let answering = route.answering.map(&mut number);
-        let Route { path: pattern, methods, conditions, mark, .. } = route;
-        let captured = Captured::of(&conditions);
+        let Route { path: pattern, methods, mut conditions, mark, .. } = route;
+        let expression = conditions.path.take();
+        let captured = Captured::of(expression.as_ref());
         let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
             Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
@@ -448,7 +476,14 @@ impl Entry {
             (_, step) => step,
         };
         let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
-        Self { pattern, methods, name: None, step, answering }
+        Self { pattern, expression, methods, name: None, step, answering }
+    }
+
+    /// Whether a path matches; that of a sample need not match an expression.
+    #[inline]
+    fn matches(&self, path: &[u8], is_sample: bool) -> bool {
+        self.pattern.matches(path)
+            && (is_sample || self.expression.as_ref().is_none_or(|expression| expression.matches(path)))
     }
 }
 
@@ -457,3 +492,6 @@ const MAX_REDIRECTS: usize = 20;
 
 /// Longer than servers take; keeps a destination that names the path several times from growing without end.
 const MAX_SAMPLE_LENGTH: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;

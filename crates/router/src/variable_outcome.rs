@@ -4,7 +4,6 @@ use serow_message::{Method, Request, RequestClient, Response};
 use serow_variables::{Captures, Expression, Source, clean_path};
 
 use crate::{
-    conditions::Conditions,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
     path_pattern::PathPattern,
@@ -148,9 +147,9 @@ impl Rewriting {
 }
 
 impl Captured {
-    /// Where the captures of a route with these conditions come from.
-    pub(crate) fn of(conditions: &Conditions) -> Self {
-        conditions.path.clone().map_or(Self::Stars, Self::Groups)
+    /// Where the captures of a route come from whose path must match an expression, or not.
+    pub(crate) fn of(expression: Option<&Expression>) -> Self {
+        expression.cloned().map_or(Self::Stars, Self::Groups)
     }
 
     pub(crate) fn captures<'path>(&self, path: &'path [u8], pattern: &PathPattern) -> Captures<'path> {

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, str::FromStr};
 use regex::bytes::{Regex, RegexBuilder};
 use smallvec::SmallVec;
 
-use crate::scope::check_new_name;
+use crate::{literals::Literals, scope::check_new_name};
 
 /// A regular expression, as the crate [`regex`] reads it. Matching takes time that is linear in the text, whatever a
 /// client sends.
@@ -15,6 +15,7 @@ use crate::scope::check_new_name;
 #[derive(Clone, Debug)]
 pub struct Expression {
     regex: Regex,
+    ignores_case: bool,
 }
 
 /// What the groups of an expression matched, in their order; an unused group matches nothing.
@@ -41,7 +42,7 @@ impl Expression {
         for name in regex.capture_names().flatten() {
             check_new_name(name).map_err(|problem| InvalidExpression(format!("has a group {name}: {problem}")))?;
         }
-        Ok(Self { regex })
+        Ok(Self { regex, ignores_case: ignore_case })
     }
 
     /// As it was written.
@@ -64,6 +65,12 @@ impl Expression {
         self.regex.captures_read(&mut places, text)?;
         let group = |number| places.get(number).map_or(&text[..0], |(start, end)| &text[start..end]);
         Some((1..places.len()).map(group).collect())
+    }
+
+    /// Literals that each text that matches contains.
+    #[must_use]
+    pub fn literals(&self) -> Literals {
+        Literals::of_expression(self.as_str(), self.ignores_case, MAX_NESTING)
     }
 
     /// The groups, from the first on, with their names.

@@ -24,6 +24,7 @@
 //! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
 //! | which names a text may use | `scope.rs` |
 //! | tables from values to values | `map.rs`, `maps.rs` |
+//! | which of many patterns a text may match | `literals.rs`, `literal_index.rs` |
 //! | regular expressions of bounded size; patterns of values | `expression.rs`, `value_pattern.rs` |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,8 @@ pub mod clean_path;
 mod error;
 mod expression;
 mod form;
+mod literal_index;
+mod literals;
 mod map;
 mod maps;
 mod name;
@@ -46,6 +49,8 @@ pub use self::{
     error::{VariableError, near},
     expression::{Captures, Expression, InvalidExpression},
     form::Form,
+    literal_index::{Candidates, LiteralIndex},
+    literals::Literals,
     map::Map,
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,

@@ -88,26 +88,23 @@ impl Building<'_> {
         let parse = |part, text: &str| {
             Text::parse(text, &scope).map_err(|error| InvalidMap { map: number, part, problem: error.to_string() })
         };
-        let mut map = Map {
-            from: parse(MapPart::From, &table.from)?,
-            exact: HashMap::new(),
-            patterns: Vec::new(),
-            default: parse(MapPart::Default, &table.default)?,
-        };
-        if !map.from.parts().iter().any(|part| matches!(part, Part::Variable(_))) {
+        let (from, default) = (parse(MapPart::From, &table.from)?, parse(MapPart::Default, &table.default)?);
+        if !from.parts().iter().any(|part| matches!(part, Part::Variable(_))) {
             let problem = "there is no variable in it: write one, as in \"$http_user_agent\"".to_owned();
             return Err(InvalidMap { map: number, part: MapPart::From, problem });
         }
+        let (mut exact, mut patterns) = (HashMap::new(), Vec::new());
         for (value, (key, text)) in table.values.iter().enumerate() {
             let text = parse(MapPart::Value(value), text)?;
             let pattern = ValuePattern::parse(key, Letters::AnyCase).map_err(|error: InvalidExpression| {
                 InvalidMap { map: number, part: MapPart::Value(value), problem: format!("{key:?} {error}") }
             })?;
             match pattern.exact() {
-                Some(exact) => drop(map.exact.insert(exact.to_ascii_lowercase().into(), text)),
-                None => map.patterns.push((pattern, text)),
+                Some(value) => drop(exact.insert(value.to_ascii_lowercase().into(), text)),
+                None => patterns.push((pattern, text)),
             }
         }
+        let map = Map::new(from, exact, patterns, default);
         self.maps.maps.insert(table.to.as_str().into(), Arc::new(map));
         Ok(())
     }
@@ -199,6 +196,37 @@ mod tests {
             let mut output = Vec::new();
             Text::parse("$kind $both", &scope).unwrap().append(&Source::of(&request, b"/"), Form::Raw, &mut output);
             assert_eq!(String::from_utf8(output).unwrap(), expected, "{agent}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_patterns_counts() {
+        let patterns: Vec<(String, String)> = (0..100)
+            .flat_map(|number| [format!("*/item{number}/*"), format!("~^/shop/[a-z]+/{number}$")])
+            .enumerate()
+            .map(|(place, pattern)| (pattern, place.to_string()))
+            .collect();
+        let table = |values: &[(&str, &str)]| {
+            let own = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            let values = own.chain(patterns.iter().cloned()).collect();
+            MapTable { from: "$arg_v".to_owned(), to: "place".to_owned(), values, default: "none".to_owned() }
+        };
+        for (table, value, expected) in [
+            (table(&[]), "/shop/item7/x", "14"),
+            (table(&[]), "/SHOP/ITEM99/", "198"),
+            (table(&[]), "/shop/x/12", "25"),
+            (table(&[]), "/shop/X/12", "none"),
+            (table(&[]), "/shop/item7/item3/", "6"),
+            (table(&[("*3/", "first")]), "/shop/item7/item3/", "first"),
+            (table(&[("!*shop*", "first")]), "/item7/x", "first"),
+            (table(&[("!*shop*", "first")]), "/shop/item7/x", "14"),
+        ] {
+            let scope = Scope::new(Arc::new(Maps::new(&[table]).unwrap()));
+            let mut request = Request::default();
+            request.target = serow_message::Target::parse(format!("/?v={value}").into(), false).unwrap();
+            let mut output = Vec::new();
+            Text::parse("$place", &scope).unwrap().append(&Source::of(&request, b"/"), Form::Raw, &mut output);
+            assert_eq!(String::from_utf8(output).unwrap(), expected, "{value}");
         }
     }
 

@@ -1,8 +1,15 @@
 //! Patterns of values: of fields, cookies, arguments, and whatever a map looks up.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
-use crate::expression::{Expression, InvalidExpression};
+use crate::{
+    expression::{Expression, InvalidExpression},
+    literal_index::LiteralIndex,
+    literals::Literals,
+};
 
 /// A pattern of a value.
 ///
@@ -72,6 +79,20 @@ impl ValuePattern {
         self.fits(value) != self.is_negated
     }
 
+    /// Literals that each value that matches contains.
+    pub(crate) fn literals(&self) -> Literals {
+        if self.is_negated { Literals::none() } else { self.fitting_literals() }
+    }
+
+    /// The same, without regard to a `!`.
+    fn fitting_literals(&self) -> Literals {
+        match &self.kind {
+            Kind::Exact(text, _) => Literals::of_text(text),
+            Kind::Any => Literals::none(),
+            Kind::Expression(expression) => expression.literals(),
+        }
+    }
+
     fn fits(&self, value: Option<&[u8]>) -> bool {
         match (&self.kind, value) {
             (Kind::Exact(text, _), None) => text.is_empty(),
@@ -101,9 +122,13 @@ fn of_stars(text: &str, letters: Letters) -> Result<Expression, InvalidExpressio
 }
 
 /// Patterns of one value: one of them must match, and none of those with `!` may.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ValuePatterns {
     patterns: Box<[ValuePattern]>,
+    /// Whether all begin with `!`.
+    are_negated: bool,
+    /// Without regard to `!`; nothing for few patterns.
+    index: Option<Box<LiteralIndex>>,
 }
 
 impl ValuePatterns {
@@ -115,28 +140,63 @@ impl ValuePatterns {
     pub fn parse<T: AsRef<str>>(texts: &[T], letters: Letters) -> Result<Self, (usize, InvalidExpression)> {
         let parse =
             |(number, text): (usize, &T)| ValuePattern::parse(text.as_ref(), letters).map_err(|error| (number, error));
-        Ok(Self { patterns: texts.iter().enumerate().map(parse).collect::<Result<_, _>>()? })
+        let patterns: Box<[_]> = texts.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
+        let index = LiteralIndex::of_many(patterns.iter().map(ValuePattern::fitting_literals)).map(Box::new);
+        let are_negated = patterns.iter().all(|pattern| pattern.is_negated);
+        Ok(Self { patterns, are_negated, index })
     }
 
     /// Whether one of several values matches; there may be none.
     #[must_use]
     pub fn match_any<'v, I: Iterator<Item = &'v [u8]>>(&self, values: impl Fn() -> I) -> bool {
-        let mut wanted = None;
-        for pattern in &self.patterns {
-            let fits =
-                values().any(|value| pattern.fits(Some(value))) || values().next().is_none() && pattern.fits(None);
-            match pattern.is_negated {
-                true if fits => return false,
-                true => {}
-                false => wanted = Some(wanted.unwrap_or(false) || fits),
+        let fits = |pattern: &&ValuePattern| {
+            values().any(|value| pattern.fits(Some(value))) || values().next().is_none() && pattern.fits(None)
+        };
+        let Some(index) = &self.index else { return self.decide(self.patterns.iter().filter(fits)) };
+        // Only patterns that an empty value matches as well match a missing one.
+        let missing = values().next().is_none().then_some(&[][..]);
+        let candidates = values().chain(missing).flat_map(|value| index.candidates(value));
+        self.decide(candidates.filter_map(|number| self.patterns.get(number as usize)).filter(fits))
+    }
+
+    /// Whether values match that these patterns fit.
+    fn decide<'p>(&self, fitting: impl Iterator<Item = &'p ValuePattern>) -> bool {
+        let mut matches = self.are_negated;
+        for pattern in fitting {
+            if pattern.is_negated {
+                return false;
             }
+            matches = true;
         }
-        wanted.unwrap_or(true)
+        matches
+    }
+}
+
+impl Default for ValuePatterns {
+    /// Without patterns, which any value matches.
+    fn default() -> Self {
+        Self { patterns: Box::default(), are_negated: true, index: None }
+    }
+}
+
+impl PartialEq for ValuePatterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl Eq for ValuePatterns {}
+
+impl Hash for ValuePatterns {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.patterns.iter().for_each(|pattern| pattern.text.hash(state));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection, prelude::*};
+
     use super::*;
 
     #[test]
@@ -174,5 +234,22 @@ mod tests {
             assert_eq!(matched, expected, "{patterns:?} {values:?}");
         }
         assert_eq!(ValuePatterns::parse(&["a", "~("], Exact).unwrap_err().0, 1);
+    }
+
+    proptest! {
+        /// Many patterns match what they match one by one.
+        #[test]
+        fn an_index_changes_no_match(
+            patterns in collection::vec("!?(\\*|~|~\\*|~\\^)?[abA]{0,2}\\*?[ab]{0,2}\\$?", 9..20),
+            values in collection::vec("[abAB$]{0,5}", 0..3),
+            any_case: bool,
+        ) {
+            let letters = if any_case { Letters::AnyCase } else { Letters::Exact };
+            let Ok(indexed) = ValuePatterns::parse(&patterns, letters) else { return Ok(()) };
+            prop_assert!(indexed.index.is_some());
+            let each = ValuePatterns { index: None, ..indexed.clone() };
+            let matches = |patterns: &ValuePatterns| patterns.match_any(|| values.iter().map(String::as_bytes));
+            prop_assert_eq!(matches(&indexed), matches(&each), "{:?} {:?}", patterns, values);
+        }
     }
 }

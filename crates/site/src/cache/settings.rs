@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serow_access::NetworkSet;
 use serow_cache::CacheRules;
 use serow_gateway::TrustedProxies;
-use serow_message::Headers;
+use serow_message::{Headers, NetworkSet};
 
 /// The settings of the cache of a route; by default, only responses decide.
 #[derive(Clone, Debug)]

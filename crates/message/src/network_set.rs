@@ -1,9 +1,10 @@
 //! Sets of addresses.
 
-use std::net::IpAddr;
+use std::{boxed::Box, net::IpAddr, vec::Vec};
 
 use ipnet::IpNet;
-use serow_message::{Network, NetworkError, Peer};
+
+use crate::{Network, NetworkError, Peer};
 
 /// The addresses of any number of networks: ranges in order, of which a search looks at a few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,15 @@ impl NetworkSet {
         match address.to_canonical() {
             IpAddr::V4(address) => is_in(&self.v4, address.to_bits()),
             IpAddr::V6(address) => is_in(&self.v6, address.to_bits()),
+        }
+    }
+
+    /// Whether an address of a network is in it.
+    #[must_use]
+    pub fn overlaps(&self, network: IpNet) -> bool {
+        match network {
+            IpNet::V4(network) => meets(&self.v4, network.network().to_bits(), network.broadcast().to_bits()),
+            IpNet::V6(network) => meets(&self.v6, network.network().to_bits(), network.broadcast().to_bits()),
         }
     }
 
@@ -93,8 +103,13 @@ fn joined<N: Copy + Ord + Successor>(mut ranges: Vec<(N, N)>) -> Box<[(N, N)]> {
 }
 
 fn is_in<N: Copy + Ord>(ranges: &[(N, N)], address: N) -> bool {
-    let behind = ranges.partition_point(|(first, _)| *first <= address);
-    behind.checked_sub(1).is_some_and(|place| address <= ranges[place].1)
+    meets(ranges, address, address)
+}
+
+/// Whether a range has a number from the first to the last of these.
+fn meets<N: Copy + Ord>(ranges: &[(N, N)], first: N, last: N) -> bool {
+    let behind = ranges.partition_point(|(start, _)| *start <= last);
+    behind.checked_sub(1).is_some_and(|place| first <= ranges[place].1)
 }
 
 /// Numbers of addresses.
@@ -147,6 +162,20 @@ mod tests {
             assert_eq!(set.contains(address.parse().unwrap()), expected, "{address}");
         }
         assert!(set.contains_client(None));
+        for (network, expected) in [
+            ("10.0.0.0/7", true),
+            ("10.1.2.0/24", true),
+            ("8.0.0.0/7", false),
+            ("11.0.0.0/8", false),
+            ("192.0.2.8/31", true),
+            ("192.0.2.10/31", false),
+            ("0.0.0.0/0", true),
+            ("2001:db8:1::/48", true),
+            ("2001:db9::/32", false),
+            ("::/0", true),
+        ] {
+            assert_eq!(set.overlaps(network.parse().unwrap()), expected, "{network}");
+        }
     }
 
     #[test]

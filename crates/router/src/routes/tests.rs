@@ -1,0 +1,81 @@
+//! The index of routes leaves out only routes that cannot match: for random routes and paths, the same route is chosen as
+//! when each is tried.
+
+use super::*;
+use crate::{Conditions, Route, Site, random_routes::Numbers, route_index::RouteIndex};
+
+#[test]
+fn an_index_changes_no_choice_of_a_route() {
+    let mut numbers = Numbers(41);
+    let (mut cases, mut left_out, mut kinds) = (0_u32, 0_usize, [0_u32; 4]);
+    for _ in 0..LISTS {
+        let list: Vec<Route<()>> = (0..numbers.below(24) + 1).map(|_| numbers.route()).collect();
+        let mut indexed = Routes::new(Site::new(list.clone()), &mut Vec::new());
+        indexed.index = RouteIndex::of_each(&list);
+        let mut linear = Routes::new(Site::new(list), &mut Vec::new());
+        linear.index = RouteIndex::without_index(linear.entries.len());
+        for _ in 0..REQUESTS {
+            let (request, start) = (numbers.request(), numbers.start(linear.entries.len()));
+            let mut room = Room::new();
+            let Ok(path) = clean_path::of(&request.target, &mut room) else { continue };
+            let nobody = TrustedProxies::default();
+            let client = RequestClient::new(&nobody);
+            let choose = |routes: &Routes| {
+                let taken = routes.find(path, &request, &client, start)?;
+                let query = taken.path.query().map(str::to_owned);
+                Ok((taken.route, taken.path.as_bytes().to_vec(), query))
+            };
+            let (chosen, expected) = (choose(&indexed), choose(&linear));
+            assert_eq!(chosen, expected, "{} from {start:?} in {:#?}", path.escape_ascii(), linear.entries);
+            kinds[expected.as_ref().map_or_else(|missed: &Missed| 1 + (*missed as usize).min(2), |_| 0)] += 1;
+            let candidates = |routes: &Routes| routes.index.candidates(path, 0, false).count();
+            left_out += candidates(&linear) - candidates(&indexed);
+            cases += 1;
+        }
+    }
+    // The cases are such that all may happen.
+    assert!(cases > LISTS * REQUESTS / 2 && left_out > cases as usize * 3, "{cases} {left_out}");
+    assert!(kinds.iter().all(|count| *count > cases / 100), "{kinds:?}");
+}
+
+#[test]
+fn of_very_many_routes_only_those_with_the_literals_of_a_path_are_tried() {
+    let count = 1_000;
+    let kinds: [fn(usize) -> (String, Option<String>); 7] = [
+        |number| (format!("/exact/{number}"), None),
+        |number| (format!("/prefix{number}/*"), None),
+        |number| (format!("*.suffix{number}"), None),
+        |number| (format!("/shop/*/item{number}/*"), None),
+        |number| ("/*".to_owned(), Some(format!("^/expression{number}/[0-9]+$"))),
+        |number| ("/*".to_owned(), Some(format!("(?i)/PAGE{number}$"))),
+        |number| ("/*".to_owned(), Some(format!("^/(en|de)/[a-z]+/part{number}/[0-9]+$"))),
+    ];
+    let routes = (0..count).flat_map(|number| {
+        kinds.map(|kind| {
+            let (path, expression) = kind(number);
+            let path_expression = expression.map(|text| text.parse().unwrap());
+            let conditions = Conditions { path: path_expression, ..Conditions::default() };
+            Route { conditions, ..Route::new(path.parse().unwrap(), Action::Handle(())) }
+        })
+    });
+    let routes = Routes::new(Site::new(routes.collect()), &mut Vec::new());
+    for (kind, path) in [
+        "/exact/77",
+        "/prefix77/a/b",
+        "/a/b.suffix77",
+        "/shop/a/item77/b",
+        "/expression77/1",
+        "/x/page77",
+        "/en/a/part77/1",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let candidates: Vec<_> = routes.index.candidates(path.as_bytes(), 0, false).collect();
+        assert_eq!(candidates, [77 * kinds.len() + kind], "{path}");
+    }
+    assert_eq!(routes.index.candidates(b"/other", 0, false).count(), 0);
+}
+
+const LISTS: u32 = 600;
+const REQUESTS: u32 = 500;
