@@ -34,7 +34,7 @@ pub use self::{
     connection::{Connection, Handshake, Sent},
     early_data::EarlyData,
     endpoint::{Endpoint, Incoming, ReceiveBuffers},
-    http3_streams::{Delivery, Http3Streams, Http3StreamsError},
+    http3_streams::{Delivery, Http3Streams, Http3StreamsError, Piece},
     secrets::Secrets,
     settings::{ClientSettings, ServerSettings, TransportSettings},
 };
