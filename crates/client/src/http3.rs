@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serow_http3::{Asking, Client, ClientEvent, ErrorCode, Follows, Limits, OpenError, ProtocolError, StreamId, Turn};
 use serow_message::{BodyLength, Priority, RequestHead};
-use serow_quic::{Connection, Endpoint, Http3Streams, Http3StreamsError, Sent};
+use serow_quic::{Connection, Endpoint, Http3Streams, Http3StreamsError, Piece, Sent};
 
 use crate::ClientError;
 
@@ -188,9 +188,11 @@ impl Http3 {
             if is_last {
                 self.bodies.remove(place);
             }
-            let mut output = Vec::with_capacity(piece.len() + FRAME_HEADER);
-            let follows = self.machine.write_data(stream, &piece, is_last, &mut output);
-            self.streams.write(&mut self.machine, stream, output.into(), follows.unwrap_or(Follows::More));
+            let mut header = Vec::with_capacity(FRAME_HEADER);
+            let follows = self.machine.begin_data(stream, piece.len(), is_last, &mut header);
+            let piece = if follows.is_ok() { piece } else { Bytes::new() };
+            let piece = Piece::new(header.into(), piece);
+            self.streams.write(&mut self.machine, stream, piece, follows.unwrap_or(Follows::More));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The request streams of a connection that are not closed, and which ones were ever opened (RFC 9000 §2.1).
 
 use alloc::{collections::VecDeque, vec::Vec};
-use core::ops::Range;
+use core::{cell::Cell, ops::Range};
 
 use crate::{StreamId, stream::Stream};
 
@@ -10,6 +10,8 @@ use crate::{StreamId, stream::Stream};
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     alive: VecDeque<Stream>,
+    /// The stream that was looked for last, and its place: most steps of a request look for it again.
+    last: Cell<Option<(StreamId, usize)>>,
     /// The first number above all that were opened.
     next: u64,
     /// Lower numbers of streams that were not opened yet, in order: packets may overtake each other. Each counts for QUIC's
@@ -84,6 +86,7 @@ impl Streams {
             Some(last) if last.id >= stream.id => self.alive.partition_point(|other| other.id < stream.id),
             _ => self.alive.len(),
         };
+        self.last.set(Some((stream.id, place)));
         self.alive.insert(place, stream);
     }
 
@@ -93,6 +96,7 @@ impl Streams {
             0 => self.alive.pop_front(),
             place => self.alive.remove(place),
         };
+        self.last.set(None);
         // What a burst needed is not kept.
         if self.alive.is_empty() && self.alive.capacity() > KEPT {
             self.alive = VecDeque::new();
@@ -103,6 +107,13 @@ impl Streams {
     /// Where a stream stands; good until one is added or removed.
     #[inline]
     fn place(&self, id: StreamId) -> Option<usize> {
+        match self.last.get() {
+            Some((last, place)) if last == id => Some(place),
+            _ => self.search(id).inspect(|place| self.last.set(Some((id, *place)))),
+        }
+    }
+
+    fn search(&self, id: StreamId) -> Option<usize> {
         // Where it would stand if none between it and the oldest had ended; it stands there or before.
         let distance = id.get().checked_sub(self.alive.front()?.id.get())? / STEP;
         let most = usize::try_from(distance).unwrap_or(usize::MAX).min(self.alive.len() - 1);
@@ -133,6 +144,23 @@ mod tests {
 
     fn id(number: u64) -> StreamId {
         StreamId::of_quic(number)
+    }
+
+    #[test]
+    fn a_stream_is_found_whatever_was_looked_for_before() {
+        let mut streams = Streams::default();
+        let mut state = 1_u64;
+        for _ in 0..10_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (number, is_alive) = (id((state >> 40) % 16 * 4), streams.peek(id((state >> 40) % 16 * 4)).is_some());
+            match state >> 62 {
+                0 if !is_alive => streams.insert(Stream::new(number)),
+                1 => assert_eq!(streams.remove(number).is_some(), is_alive),
+                _ => {}
+            }
+            let alive = streams.iter().any(|stream| stream.id == number);
+            assert_eq!(streams.find(number).map(|stream| stream.id), alive.then_some(number));
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub mod deadlines;
 mod destination;
 pub mod inheritance;
 mod lasting_work;
+#[cfg(feature = "udp")]
+mod lent_buffers;
 mod listener;
 mod peer;
 pub mod peer_credentials;
@@ -58,6 +60,8 @@ pub use clock::{Clock, Moment};
 pub use deadlines::{Deadline, Deadlines, TICK};
 pub use destination::Destination;
 pub use lasting_work::LastingWork;
+#[cfg(feature = "udp")]
+pub use lent_buffers::{LENT_LENGTH, lend_buffer, return_lent_buffer, take_lent_buffer};
 pub use listener::{BindError, DrainMember, ListenOptions, Listener, PortDrained};
 pub use peer::Peer;
 pub use peer_credentials::PeerCredentials;

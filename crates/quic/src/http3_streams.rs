@@ -10,7 +10,7 @@ mod sending;
 use quinn_proto::{ConnectionError, Dir, StreamId as QuicStream, VarInt};
 use serow_http3::{Endpoint, ErrorCode, OwnStream, ProtocolError, StreamId, StreamOrder};
 
-pub use self::receiving::Delivery;
+pub use self::{receiving::Delivery, sending::Piece};
 use self::{
     receiving::Readable,
     sending::{Admission, Undelivered, Unwritten},

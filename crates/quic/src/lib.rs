@@ -12,6 +12,7 @@
 //! | connection IDs that name the socket of their owner | `connection_id.rs` |
 //! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
+//! | TLS of a server's connections, forgotten after the handshake | `server_session.rs` |
 //! | transport parameters, and TLS for QUIC | `settings.rs` |
 //! | early data (0-RTT) without replay | `early_data.rs` |
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ mod early_data;
 mod endpoint;
 mod http3_streams;
 mod secrets;
+mod server_session;
 mod settings;
 
 pub use quinn_proto::{ConnectError, ConnectionError, Event};
@@ -32,7 +34,7 @@ pub use self::{
     connection::{Connection, Handshake, Sent},
     early_data::EarlyData,
     endpoint::{Endpoint, Incoming, ReceiveBuffers},
-    http3_streams::{Delivery, Http3Streams, Http3StreamsError},
+    http3_streams::{Delivery, Http3Streams, Http3StreamsError, Piece},
     secrets::Secrets,
     settings::{ClientSettings, ServerSettings, TransportSettings},
 };

@@ -7,12 +7,14 @@ use std::{
 
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt,
-    crypto::rustls::{QuicClientConfig, QuicServerConfig},
+    crypto::rustls::QuicClientConfig,
 };
-use rustls::quic;
 use serow_tls::{TlsAcceptor, TlsConnector};
 
-use crate::{EarlyData, Secrets, congestion::BoundedCubicConfig, connection_id::SlotIds, early_data::EarlyDataStore};
+use crate::{
+    EarlyData, Secrets, congestion::BoundedCubicConfig, connection_id::SlotIds, early_data::EarlyDataStore,
+    server_session::ServerTls,
+};
 
 /// What one side allows the other, and what it expects of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +85,8 @@ impl ServerSettings {
             Some(store) => store.allow_in(&mut tls),
             None => tls.max_early_data_size = 0,
         }
-        // `TransportConfig` of quinn panics where this fails.
-        let tls = Arc::new(tls);
-        quic::ServerConnection::new(Arc::clone(&tls), quic::Version::V1, Vec::new()).ok()?;
-        let crypto = QuicServerConfig::try_from(tls).ok()?;
-        let mut config = ServerConfig::new(Arc::new(crypto), Arc::clone(&self.secrets.token));
+        let tls = ServerTls::new(Arc::new(tls))?;
+        let mut config = ServerConfig::new(Arc::new(tls), Arc::clone(&self.secrets.token));
         config.transport_config(Arc::clone(&self.transport)).migration(true);
         if let Some(store) = &self.early_data {
             config.validation_token_config(store.address_tokens());

@@ -18,7 +18,11 @@ use std::{rc::Rc, sync::Arc};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_streams::Follows;
 
-pub(crate) use self::{exchanges::Exchanges, machine::Machine, turn::give_way};
+pub(crate) use self::{
+    exchanges::Exchanges,
+    machine::Machine,
+    turn::{TurnOutput, give_way},
+};
 use crate::{access_log::RequestLog, status::StreamCounter, worker::Worker};
 
 /// The requests of a connection. `M` is the state machine of its version of HTTP, `C` calls the handler, `F` is the

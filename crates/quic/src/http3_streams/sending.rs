@@ -8,10 +8,15 @@ use serow_http3::{Endpoint, Follows, OwnStream, StreamId};
 
 use super::{Http3Streams, of_quic, to_quic};
 
+/// What the machine wrote at once: heads and the headers of frames, and the content behind them, which may be memory that
+/// others share. QUIC keeps both as they are until the peer has received them.
+#[derive(Clone, Debug, Default)]
+pub struct Piece([Bytes; 2]);
+
 /// What the machine wrote, and QUIC had no room for: at most a turn of each stream.
 #[derive(Debug, Default)]
 pub(super) struct Unwritten {
-    pieces: Vec<(StreamId, Bytes, Follows)>,
+    pieces: Vec<(StreamId, Piece, Follows)>,
 }
 
 /// Which messages QUIC takes.
@@ -29,6 +34,24 @@ pub(super) enum Admission {
 pub(super) struct Undelivered {
     /// In the order of their numbers, in which most of them come and go.
     streams: VecDeque<StreamId>,
+}
+
+impl Piece {
+    /// This content, behind what begins with it.
+    #[must_use]
+    pub fn new(beginning: Bytes, content: Bytes) -> Self {
+        Self([beginning, content])
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(Bytes::len).sum()
+    }
+}
+
+impl From<Vec<u8>> for Piece {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(bytes.into(), Bytes::new())
+    }
 }
 
 impl Undelivered {
@@ -119,7 +142,7 @@ impl Http3Streams {
     }
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does.
-    pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Bytes, follows: Follows) {
+    pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Piece, follows: Follows) {
         let written = match self.admission {
             Admission::Open => self.write_piece(stream, &mut piece),
             Admission::Full { .. } => {
@@ -137,8 +160,7 @@ impl Http3Streams {
                 }
             }
             Err(WriteError::Blocked) => {
-                // Copied, since it may be the beginning of a much larger buffer: a client may open no window for 128 streams.
-                self.unwritten.pieces.push((stream, Bytes::copy_from_slice(&piece), follows));
+                self.unwritten.pieces.push((stream, piece, follows));
                 machine.set_writable(stream, false);
                 if self.is_full() {
                     self.admission = Admission::Full { urgency: machine.priority(stream).urgency };
@@ -149,10 +171,10 @@ impl Http3Streams {
         }
     }
 
-    fn write_piece(&mut self, stream: StreamId, piece: &mut Bytes) -> Result<(), WriteError> {
+    fn write_piece(&mut self, stream: StreamId, piece: &mut Piece) -> Result<(), WriteError> {
         let mut sender = self.quic.machine().send_stream(to_quic(stream));
-        while !piece.is_empty() {
-            self.written += sender.write_chunks(std::slice::from_mut(piece))?.bytes as u64;
+        while piece.len() > 0 {
+            self.written += sender.write_chunks(&mut piece.0)?.bytes as u64;
         }
         Ok(())
     }

@@ -5,13 +5,14 @@
 
 use std::{future::Future, task::Context};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use serow_message::{Handler, Request, Response};
+use serow_net::{LENT_LENGTH, lend_buffer, return_lent_buffer, take_lent_buffer};
 use serow_pacing::{Demand, Pacing};
-use serow_quic::Sent;
+use serow_quic::{Piece, Sent};
 
 use super::connection::Http3;
-use crate::multiplexed::give_way;
+use crate::multiplexed::{TurnOutput, give_way};
 
 /// The result of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ where
     fn write_responses(&mut self) {
         self.streams.limit_to_congestion_window();
         let (mut written, mut demand) = (0, Demand::LessUrgent);
-        let mut output = self.requests.worker.buffers.take_output();
+        let mut output = Output { copied: take_lent_buffer(), shared: Bytes::new() };
         while written < WRITTEN_AT_ONCE
             && let Some(turn) = self.requests.machine.next_turn(TURN)
             && self.streams.admits(&self.requests.machine, turn.stream)
@@ -61,41 +62,60 @@ where
             if self.requests.demand(stream) == Demand::Urgent {
                 demand = Demand::Urgent;
             }
-            output.reserve(turn.bytes + HEAD);
             let follows = self.requests.take_turn(turn, &mut output);
             self.streams.obey(&mut self.requests.machine);
             // The head may refer to entries of QPACK's table that are to be told first: behind the body, they would keep
             // the client waiting for the whole response.
             self.streams.write_own(&mut self.requests.machine);
-            written += output.len();
-            let piece = take_piece(&mut output);
-            self.streams.write(&mut self.requests.machine, stream, piece, follows);
+            written += output.copied.len() + output.shared.len();
+            self.streams.write(&mut self.requests.machine, stream, output.take(), follows);
         }
-        self.requests.worker.buffers.give_output(output);
+        return_lent_buffer(output.copied);
         if written > 0 && self.requests.worker.settings.pacing == Pacing::Adaptive {
             self.streams.quic().set_less_urgent(demand == Demand::LessUrgent);
         }
     }
 }
 
-/// What was written. QUIC keeps it until the client has received it: the memory goes along where it is not mostly room.
-fn take_piece(output: &mut Vec<u8>) -> Bytes {
-    if output.len() > COPIED {
-        return std::mem::take(output).into();
-    }
-    let piece = Bytes::copy_from_slice(output);
-    output.clear();
-    piece
+/// What one turn writes.
+struct Output {
+    copied: Vec<u8>,
+    /// Memory of a body behind it.
+    shared: Bytes,
 }
 
-/// Bytes whose copy costs less than the memory of another turn.
-const COPIED: usize = 2048;
+impl TurnOutput for Output {
+    #[inline]
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.copied
+    }
+
+    #[inline]
+    fn add(&mut self, body: &mut Bytes, length: usize, copied: usize) {
+        if length > copied {
+            self.shared = body.split_to(length);
+        } else {
+            self.copied.extend_from_slice(&body[..length]);
+            body.advance(length);
+        }
+    }
+}
+
+impl Output {
+    /// What was written. QUIC keeps it until the client has received it: the buffer goes along where it is not mostly room.
+    fn take(&mut self) -> Piece {
+        let shared = std::mem::take(&mut self.shared);
+        if self.copied.len() > LENT_LENGTH / 2 {
+            return Piece::new(lend_buffer(std::mem::replace(&mut self.copied, take_lent_buffer())), shared);
+        }
+        let beginning = Bytes::copy_from_slice(&self.copied);
+        self.copied.clear();
+        Piece::new(beginning, shared)
+    }
+}
 
 /// Bytes of a turn: one less than the scheduler's, so that the length of the frame takes two bytes.
 const TURN: usize = serow_streams::scheduler::TURN as usize - 1;
-
-/// Room for a head, so that most need no second allocation.
-const HEAD: usize = 256;
 
 /// Bytes that are written before packets are sent: as many as fit into one call.
 const WRITTEN_AT_ONCE: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::pin, task::Context};
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use serow_message::{FileRange, Handler, Request, Response, UsageError};
 use serow_streams::{Follows, StreamId, Turn};
 use tokio::task::yield_now;
@@ -12,6 +12,29 @@ use super::{
     exchange::{Exchange, Stage},
 };
 
+/// Where a turn is written to.
+pub(crate) trait TurnOutput {
+    /// For what has to be copied, such as heads: in front of what [`Self::add`] adds.
+    fn buffer(&mut self) -> &mut Vec<u8>;
+
+    /// Takes the first bytes of a body, as memory that is shared with it if they are more than `copied` bytes and that is
+    /// possible. At most once in a turn; nothing is written to the buffer afterwards.
+    fn add(&mut self, body: &mut Bytes, length: usize, copied: usize);
+}
+
+impl TurnOutput for Vec<u8> {
+    #[inline]
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    #[inline]
+    fn add(&mut self, body: &mut Bytes, length: usize, _: usize) {
+        self.extend_from_slice(&body[..length]);
+        body.advance(length);
+    }
+}
+
 impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
     M: Machine,
@@ -20,42 +43,42 @@ where
     F: Future<Output = Response>,
 {
     /// Writes the part of a response whose turn it is to the output; returns what follows on its stream.
-    pub(crate) fn take_turn(&mut self, turn: Turn, output: &mut Vec<u8>) -> Follows {
+    pub(crate) fn take_turn(&mut self, turn: Turn, output: &mut impl TurnOutput) -> Follows {
         self.follows = Follows::More;
         self.write_turn(turn, output);
         self.follows
     }
 
-    fn write_turn(&mut self, turn: Turn, output: &mut Vec<u8>) {
+    fn write_turn(&mut self, turn: Turn, output: &mut impl TurnOutput) {
         let Turn { stream, head, bytes } = turn;
         let index = self.exchanges.find(stream);
         index.inspect(|index| self.note_priority(*index));
-        let before = output.len();
+        let before = output.buffer().len();
         if head {
             let date = self.worker.clock.date_value();
             // The machine said that it is its turn.
-            self.follows = self.machine.write_head(stream, &date, output).unwrap_or(Follows::More);
+            self.follows = self.machine.write_head(stream, &date, output.buffer()).unwrap_or(Follows::More);
         }
         let Some(index) = index else { return };
         let Some(exchange) = self.exchanges.get(index) else { return };
-        exchange.sent.head_bytes += (output.len() - before) as u64;
+        exchange.sent.head_bytes += (output.buffer().len() - before) as u64;
         match &mut exchange.stage {
             Stage::Bytes(rest) => {
                 let length = rest.len().min(bytes);
                 let end = length == rest.len();
-                match self.machine.write_data(stream, &rest[..length], end, output) {
+                match self.machine.begin_data(stream, length, end, output.buffer()) {
                     Ok(follows) => self.follows = follows,
                     Err(misuse) => return self.break_off(index, misuse),
                 }
-                rest.advance(length);
+                output.add(rest, length, COPIED);
                 exchange.note_sent(length, &self.worker);
                 if end {
                     self.answered(index);
                 }
             }
-            Stage::File(_) => self.send_file(index, stream, bytes, output),
+            Stage::File(_) => self.send_file(index, stream, bytes, output.buffer()),
             Stage::Stream(_) => self.send_piece(index, stream, bytes, output),
-            Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes, output),
+            Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes, output.buffer()),
             Stage::Head => self.answered(index),
             Stage::Handling | Stage::Answered => self.machine.set_ready(stream, false),
         }
@@ -92,7 +115,7 @@ where
     }
 
     /// Sends the next piece of a streamed body.
-    fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
+    fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut impl TurnOutput) {
         if bytes > 0 && !self.take_piece(index) {
             return;
         }
@@ -102,20 +125,24 @@ where
         let is_last_piece = length == streaming.piece.len();
         let end = is_last_piece && streaming.is_whole();
         let written = match &streaming.end {
-            Some(Some(trailers)) if is_last_piece => self
-                .machine
-                .write_data(stream, &streaming.piece[..length], false, output)
-                .and_then(|_| self.machine.write_trailers(stream, trailers, output)),
+            Some(Some(trailers)) if is_last_piece => {
+                let data = streaming.piece.split_to(length);
+                self.machine
+                    .write_data(stream, &data, false, output.buffer())
+                    .and_then(|_| self.machine.write_trailers(stream, trailers, output.buffer()))
+            }
             // More than was announced.
             _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
             _ if length == 0 && !end => Ok(Follows::More),
-            _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
+            _ => self
+                .machine
+                .begin_data(stream, length, end, output.buffer())
+                .inspect(|_| output.add(&mut streaming.piece, length, PIECE_COPIED)),
         };
         match written {
             Ok(follows) => self.follows = follows,
             Err(misuse) => return self.break_off(index, misuse),
         }
-        streaming.piece.advance(length);
         exchange.note_sent(length, &self.worker);
         if end {
             self.answered(index);
@@ -196,3 +223,10 @@ fn read_frame(range: &mut FileRange, most: usize, header: usize, output: &mut Ve
     output.resize(before + header, 0);
     range.read_into(output, most).inspect_err(|_| output.truncate(before))
 }
+
+/// Bytes of a whole body whose copy costs less than to keep track of another piece of memory.
+const COPIED: usize = 2048;
+
+/// The same for pieces of streams. They may be slices of buffers of 16 KiB, which a client that receives nothing must not
+/// make us keep for a few bytes each.
+const PIECE_COPIED: usize = 8 * 1024;
