@@ -56,7 +56,7 @@ fn run(kind: &str, count: usize, requests: usize) -> Result<f64, Box<dyn Error>>
     let targets: Vec<String> = (0..count.min(ASKED)).map(|place| numbered(asked, place * 7919 % count)).collect();
     let began = Instant::now();
     for target in targets.iter().cycle().take(requests) {
-        let mut request = Request::get(target.clone());
+        let mut request = Request::try_get(target.clone())?;
         drop(black_box(router.route(&mut request, |(), _| None)));
     }
     Ok(began.elapsed().as_nanos() as f64 / requests as f64)
