@@ -42,7 +42,7 @@ enum Stage {
     Failed,
 }
 
-/// What is asked of a session whose handshake is complete.
+/// The data of a session whose handshake is complete.
 struct Identity {
     server_name: Option<Box<str>>,
     certificates: Option<Box<[CertificateDer<'static>]>>,
