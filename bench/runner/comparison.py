@@ -46,8 +46,12 @@ class Result:
         return (peer, statistics.median(self.ratios(name, peer))) if peer and name in self.valid else None
 
 
+def median(result: Result, name: str) -> float:
+    return statistics.median(result.valid[name]) / UNITS[result.row.unit]
+
+
 def figure(result: Result, name: str) -> str:
-    value = statistics.median(result.valid[name]) / UNITS[result.row.unit]
+    value = median(result, name)
     return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}" if value >= 10 else f"{value:,.2f}"
 
 
@@ -71,12 +75,20 @@ def plain(result: Result) -> str:
     for target in row.targets:
         for name in result.ours:
             if found := result.against(name, target):
-                lines.append(f"  {name}: {found[1]:.2f} × {contenders.label(found[0])}, target {target.text}: {verdict(found[1], target)}")
+                outcome = verdict(found[1], target.of(name))
+                lines.append(f"  {name}: {found[1]:.2f} × {contenders.label(found[0])}, target {target.text}: {outcome}")
+    for name in result.ours if row.most else ():
+        if name in result.valid:
+            lines.append(f"  {name}: target ≤ {row.most:g} {row.unit}: {verdict(median(result, name), row.most)}")
     return "\n".join(lines)
 
 
-def verdict(ratio: float, target: Target) -> str:
-    return "met" if ratio <= target.ratio else "**missed**"
+def verdict(value: float, most: float) -> str:
+    return "met" if value <= most else "**missed**"
+
+
+def marked(text: str, value: float, most: float) -> str:
+    return text if value <= most else f"**{text}**"
 
 
 def line(result: Result) -> list[str]:
@@ -88,9 +100,13 @@ def line(result: Result) -> list[str]:
     ratios, targets = [], []
     for target in row.targets:
         found = [result.against(name, target) for name in result.ours]
-        ratios.append(" / ".join(f"{ratio:.2f}" if ratio <= target.ratio else f"**{ratio:.2f}**" for _, ratio in filter(None, found)))
+        ratios.append(" / ".join(marked(f"{ratio:.2f}", ratio, target.of(name))
+                                 for name, ratio in zip(result.ours, (each and each[1] for each in found)) if ratio))
         targets.append(target.text)
-    return [row.title, *ours, ", ".join(peers) or "–", ", ".join(limits) or "–", "; ".join(ratios) or "–", "; ".join(targets) or "–"]
+    if row.most:
+        ours = [marked(text, median(result, name), row.most) if name in result.valid else text for name, text in zip(result.ours, ours)]
+        targets.append(f"≤ {row.most:g} {row.unit}")
+    return [row.title + (f", in {row.unit}" if row.unit != "µs" else ""), *ours, ", ".join(peers) or "–", ", ".join(limits) or "–", "; ".join(ratios) or "–", "; ".join(targets) or "–"]
 
 
 def cell(result: Result, name: str) -> str:

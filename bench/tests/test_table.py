@@ -3,7 +3,6 @@
 import unittest
 
 from runner import comparison, generators, load, rows
-from runner.rows import Target
 
 
 def result(name: str, **figures: list[float]) -> comparison.Result:
@@ -45,7 +44,7 @@ class Ratios(unittest.TestCase):
     def test_without_peers_there_is_no_ratio(self):
         found = result("h3-10k", Serow=[2000.0])
         self.assertIsNone(found.against("Serow", found.row.targets[0]))
-        self.assertEqual(comparison.line(found)[-2:], ["–", "≤ 0.65"])
+        self.assertEqual(comparison.line(found)[-2:], ["–", "≤ 0.65, untrained ≤ 0.80"])
 
     def test_two_builds_are_compared_with_the_first(self):
         found = result("h3-10k", **{"Serow": [2000.0, 2000.0], "Serow 2": [1000.0, 3000.0]})
@@ -58,9 +57,19 @@ class Ratios(unittest.TestCase):
         self.assertEqual(cells[2:], ["nginx 4.40, HAProxy 4.00", "C, epoll 2.00", "0.55; 1.10", "≤ 0.75; ≤ 1.15 × C"])
 
     def test_a_missed_target_is_bold(self):
-        self.assertEqual(comparison.verdict(0.81, Target(0.80, ("nginx",))), "**missed**")
+        self.assertEqual(comparison.verdict(0.81, 0.80), "**missed**")
         found = result("cache", Serow=[950.0], nginx=[1000.0])
         self.assertEqual(comparison.line(found)[-2], "**0.95**")
+
+
+    def test_a_build_without_training_may_have_a_target_of_its_own(self):
+        found = result("h3-10k", Serow=[700.0], trained=[700.0], h2o=[1000.0])
+        self.assertEqual(comparison.line(found)[-2], "0.70 / **0.70**")
+
+    def test_a_target_may_be_a_figure(self):
+        found = result("idle", Serow=[21 * 1024.0], trained=[20 * 1024.0], nginx=[100 * 1024.0])
+        expected = ["memory of an idle HTTP/3 connection, in KB", "**21.0**", "20.0", "nginx 100", "–", "–", "≤ 20 KB"]
+        self.assertEqual(comparison.line(found), expected)
 
 
 class Judging(unittest.TestCase):
