@@ -106,7 +106,8 @@ def line(result: Result) -> list[str]:
     if row.most:
         ours = [marked(text, median(result, name), row.most) if name in result.valid else text for name, text in zip(result.ours, ours)]
         targets.append(f"≤ {row.most:g} {row.unit}")
-    return [row.title + (f", in {row.unit}" if row.unit != "µs" else ""), *ours, ", ".join(peers) or "–", ", ".join(limits) or "–", "; ".join(ratios) or "–", "; ".join(targets) or "–"]
+    title = row.title + (f", in {row.unit}" if row.unit != "µs" else "")
+    return [title, *ours, ", ".join(peers) or "–", ", ".join(limits) or "–", "; ".join(ratios) or "–", "; ".join(targets) or "–"]
 
 
 def cell(result: Result, name: str) -> str:

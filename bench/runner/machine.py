@@ -28,13 +28,13 @@ def pinned(core: int | None) -> list[str]:
     return [] if core is None else ["taskset", "-c", str(core)]
 
 
-def raise_open_files() -> int:
+def raise_open_files(wanted: int = OPEN_FILES) -> int:
     """The soft limit is inherited by everything started from here; returns what was reached."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < OPEN_FILES:
+    if hard < wanted:
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
-            return OPEN_FILES
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+            return wanted
         except (ValueError, OSError):
             pass
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

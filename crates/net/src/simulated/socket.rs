@@ -235,7 +235,8 @@ impl Socket {
     }
 
     /// The local address.
-    pub(super) fn local_address(&self) -> Option<SocketAddr> {
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
         Some(*self.local)
     }
 
