@@ -74,7 +74,13 @@ async fn serve<H: Handler>(
     let mut accepting = JoinSet::new();
     for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
-        accepting.spawn_local(accept(is_accepting.clone(), Rc::clone(&worker), acceptor, terms, stop.clone()));
+        accepting.spawn_local(accept(
+            is_accepting.clone(),
+            Rc::clone(&worker),
+            acceptor,
+            Rc::new(terms.of_worker()),
+            stop.clone(),
+        ));
     }
     drop(is_accepting);
     let _ = started.send(());
@@ -115,7 +121,7 @@ async fn accept<H: Handler>(
     _is_accepting: Sender<Infallible>,
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
-    terms: ListenerTerms,
+    terms: Rc<ListenerTerms>,
     mut stop: watch::Receiver<Phase>,
 ) {
     let mut left = acceptor.listener().port_drained();
@@ -154,7 +160,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
 }
 
 /// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
-async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &ListenerTerms) {
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &Rc<ListenerTerms>) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
         // look at it.
@@ -178,7 +184,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,
-    terms: &ListenerTerms,
+    terms: &Rc<ListenerTerms>,
 ) -> ControlFlow<()> {
     match accepted {
         Ok(accepted) => start(worker, accepted, terms),
@@ -195,7 +201,7 @@ async fn take_in<H: Handler>(
     ControlFlow::Continue(())
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &ListenerTerms) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Rc<ListenerTerms>) {
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(terms.tls.is_some().into());
     let mut guard = worker.enter();
@@ -209,5 +215,5 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Listene
         }
     }
     // Boxed, so that tokio does not copy its three kilobytes into the task, and twice more when it has ended.
-    spawn_local(Box::pin(connection::serve(Rc::clone(worker), accepted, terms.clone(), guard)));
+    spawn_local(Box::pin(connection::serve(Rc::clone(worker), accepted, Rc::clone(terms), guard)));
 }
