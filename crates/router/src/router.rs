@@ -1,6 +1,6 @@
 //! The handler: a request goes to the route that fits it.
 
-use std::{future::Future, sync::Arc};
+use std::{borrow::Cow, future::Future, sync::Arc};
 
 use serow_message::{Handler, Request, RequestClient, Response, TrustedProxies};
 
@@ -69,13 +69,13 @@ impl<H> Router<H> {
     }
 
     #[inline]
-    fn follow(
-        &self,
-        mut decision: Decision,
+    fn follow<'a>(
+        &'a self,
+        mut decision: Decision<'a>,
         request: &mut Request,
         client: &RequestClient<'_>,
         mut attempt: impl FnMut(&H, &Request) -> Option<Response>,
-    ) -> Routed<'_, H> {
+    ) -> Routed<'a, H> {
         // The table numbers the handlers that are kept here.
         loop {
             match decision {
@@ -137,7 +137,7 @@ pub enum Routed<'a, H> {
         /// The handler.
         handler: &'a H,
         /// What the route changes in the headers of its response.
-        headers: HeaderChanges,
+        headers: Cow<'a, HeaderChanges>,
     },
 }
 
@@ -147,7 +147,7 @@ impl<H: Handler> Handler for Router<H> {
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
         let routed = match self.route(&mut request, |_, _| None) {
             Routed::Answer { response, .. } | Routed::Attempt { response, .. } => Ok(response),
-            Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
+            Routed::Handler { handler, headers } => Err((handler.call(request), headers.into_owned())),
         };
         async move {
             match routed {

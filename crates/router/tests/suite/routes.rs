@@ -1,5 +1,7 @@
 //! Which route takes a request, and what is answered where none does.
 
+use std::borrow::Cow;
+
 use crate::support::{Named, With, answer, attempt, get, handle, now, redirect, request, respond, rewrite, router};
 use serow_message::{Handler, Method, Request, Response};
 use serow_router::{Action, FixedResponse, Route, Routed, Router, RouterError};
@@ -236,4 +238,13 @@ fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
         assert_eq!(from.is_some(), is_attempt && expected.starts_with("files"), "{method} {target}");
         assert_eq!(allow.as_deref(), (method == "POST").then_some("GET, HEAD"), "{method} {target}");
     }
+}
+
+#[test]
+fn a_request_gets_the_header_changes_of_its_route_without_a_reference_that_workers_share() {
+    let router = router(vec![handle("/*", "all").headers(&[("X-From", "route")])]);
+    let routed = router.route(&mut request("GET", "/a", None), |_, _| None);
+    let Routed::Handler { headers, .. } = routed else { panic!("{routed:?}") };
+    assert!(matches!(headers, Cow::Borrowed(_)), "{headers:?}");
+    assert!(!headers.is_empty());
 }
