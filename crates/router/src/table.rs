@@ -15,7 +15,7 @@ use crate::{
     error::RouterError,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
-    routes::{Missed, Outcome, Path, Routes, Start, Taken},
+    routes::{Kept, Missed, Outcome, Path, Routes, Start, Taken},
     site::Site,
     site_index::SiteIndex,
     variable_outcome::Filled,
@@ -39,6 +39,8 @@ pub(crate) struct Table {
 pub(crate) enum Decision<'a> {
     /// To this answer, which the handler of this number passes on.
     Answer { response: Response, handler: Option<usize> },
+    /// The response of this number that the router keeps, likewise.
+    Respond { number: usize, handler: Option<usize> },
     /// To the handler of this number, whose response gets these changes.
     Handle { handler: usize, headers: Cow<'a, HeaderChanges> },
     /// To the handler of this number if it can answer, and otherwise to what [`Table::resume`] decides.
@@ -54,15 +56,15 @@ pub(crate) struct Next {
 
 impl Table {
     /// The table, and the handlers of its routes, in their order.
-    pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Vec<H>), RouterError> {
+    pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Kept<H>), RouterError> {
         let index = SiteIndex::new(&sites)?;
         for (number, site) in sites.iter().enumerate() {
             conflicts::check(number, &site.routes)?;
         }
         let of_site = |site: &Site<H>| site.hosts.iter().map(ToString::to_string).collect();
         let hosts = sites.iter().map(of_site).collect();
-        let mut handlers = Vec::new();
-        let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut handlers)).collect();
+        let mut kept = Kept::default();
+        let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut kept)).collect();
         for (site, routes) in sites.iter().enumerate() {
             if let Some(route) = routes.endless_redirect() {
                 return Err(RouterError::Loop { site, route });
@@ -71,7 +73,7 @@ impl Table {
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
         let trusted = TrustedProxies::default();
-        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, handlers))
+        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, kept))
     }
 
     /// Whether requests for a host come to a site.
@@ -114,7 +116,9 @@ impl Table {
 
     /// Decides what a request comes to from some route on.
     pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
-        let Some(routes) = self.sites.get(next.site) else { return Decision::refusal(self.misdirected.response()) };
+        let Some(routes) = self.sites.get(next.site) else {
+            return Decision::refusal(self.misdirected.response());
+        };
         decide_within(routes, next, request, client)
             .unwrap_or_else(|missed| Decision::refusal(routes.refuse(missed, next.start.name, request, client)))
     }
@@ -151,7 +155,7 @@ fn decide_within<'a>(
             let start = Start { route: route + 1, ..next.start };
             Ok(Decision::Try { handler: *handler, headers: Cow::Borrowed(headers), next: Next { start, ..next } })
         }
-        Outcome::Respond(response) => answered(response.response()),
+        Outcome::Respond(number) => Ok(Decision::Respond { number: *number, handler: routes.answering(route) }),
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
             let mut response = redirect.response(&Source { captures: &captures, ..path.source(request, client) });
