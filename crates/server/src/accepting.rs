@@ -72,6 +72,8 @@ async fn serve<H: Handler>(
 ) -> Result<(), Error> {
     let Progress { started, accepting: is_accepting } = progress;
     let mut accepting = JoinSet::new();
+    // The listeners look at it for each connection, which takes a lock: one of this worker, not of all workers.
+    let (stopping, is_stopping) = watch::channel(false);
     for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
         accepting.spawn_local(accept(
@@ -79,7 +81,7 @@ async fn serve<H: Handler>(
             Rc::clone(&worker),
             acceptor,
             Rc::new(terms.of_worker()),
-            stop.clone(),
+            is_stopping.clone(),
         ));
     }
     drop(is_accepting);
@@ -88,6 +90,7 @@ async fn serve<H: Handler>(
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     worker.begin_draining();
+    stopping.send_replace(true);
     let all_left = async {
         while accepting.join_next().await.is_some() {}
         worker.counters.connections.wait_until(|count| count == 0).await;
@@ -122,14 +125,14 @@ async fn accept<H: Handler>(
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
     terms: Rc<ListenerTerms>,
-    mut stop: watch::Receiver<Phase>,
+    mut stopping: watch::Receiver<bool>,
 ) {
     let mut left = acceptor.listener().port_drained();
     loop {
         let accepted = tokio::select! {
             biased;
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
-            () = end_of_accepting(&mut stop, &mut left) => break,
+            () = end_of_accepting(&mut stopping, &mut left) => break,
         };
         if take_in(&worker, accepted, &terms).await.is_break() {
             return;
@@ -139,8 +142,8 @@ async fn accept<H: Handler>(
 }
 
 /// Ready when the server stops and, where a port is shared, no new connections arrive any more.
-async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut PortDrained) {
-    let _ = stop.wait_for(|phase| phase.is_stopping()).await;
+async fn end_of_accepting(stopping: &mut watch::Receiver<bool>, left: &mut PortDrained) {
+    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
     left.wait().await;
 }
 
