@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -15,7 +15,15 @@ use serow::{AccessLog, Served};
 ///
 /// The number of routes is fixed, so no client can make the counters grow.
 #[derive(Clone, Debug, Default)]
-pub struct Durations(Arc<[Histogram]>);
+pub struct Durations(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// One for each route, and one for the requests that no route handles; 0 where nothing is counted.
+    places: usize,
+    /// Those of each worker, so that none writes what another one writes.
+    workers: Mutex<Vec<Arc<[Histogram]>>>,
+}
 
 /// The requests of a route by their duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,53 +44,72 @@ impl Durations {
     /// Counters for so many routes, and for the requests that no route handles.
     #[must_use]
     pub fn new(routes: usize) -> Self {
-        Self((0..=routes).map(|_| Histogram::default()).collect())
+        Self(Arc::new(Shared { places: routes + 1, workers: Mutex::default() }))
     }
 
-    /// Counts a request.
-    fn count(&self, route: Option<u32>, took: Duration) {
-        let last = self.0.len().saturating_sub(1);
-        let place = route.map_or(last, |number| last.min(number as usize));
-        let Some(histogram) = self.0.get(place) else { return };
-        let class = LIMITS.partition_point(|limit| Duration::from_micros(*limit) < took);
-        // Relaxed: they are read for statistics only.
-        if let Some(class) = histogram.classes.get(class) {
-            class.fetch_add(1, Ordering::Relaxed);
-        }
-        histogram.sum_us.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// Counters for one more worker. They are kept when it ends.
+    fn of_worker(&self) -> Arc<[Histogram]> {
+        let own: Arc<[Histogram]> = (0..self.0.places).map(|_| Histogram::default()).collect();
+        self.workers().push(Arc::clone(&own));
+        own
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Vec<Arc<[Histogram]>>> {
+        self.0.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was counted by now: the routes in the order of their numbers, then the requests without a route. Empty if
     /// nothing is counted.
     #[must_use]
     pub fn counts(&self) -> Vec<DurationCounts> {
-        let counts = self.0.iter().map(|histogram| {
+        let workers = self.workers();
+        let of_place = |place: usize| {
+            let sum = |count: fn(&Histogram, usize) -> u64, class: usize| -> u64 {
+                workers.iter().filter_map(|own| own.get(place)).map(|own| count(own, class)).sum()
+            };
+            let class = |class| sum(|own, class| own.classes[class].load(Ordering::Relaxed), class);
             let limits = LIMITS.iter().map(|limit| Some(Duration::from_micros(*limit))).chain([None]);
-            let counts = histogram.classes.iter().map(|count| count.load(Ordering::Relaxed));
-            let sum = Duration::from_micros(histogram.sum_us.load(Ordering::Relaxed));
-            DurationCounts { classes: limits.zip(counts).collect(), sum }
-        });
-        counts.collect()
+            DurationCounts {
+                classes: limits.enumerate().map(|(number, limit)| (limit, class(number))).collect(),
+                sum: Duration::from_micros(sum(|own, _| own.sum_us.load(Ordering::Relaxed), 0)),
+            }
+        };
+        (0..self.0.places).map(of_place).collect()
     }
 }
 
-/// An access log that counts durations, and writes lines if there is a log for them.
+impl Histogram {
+    fn count(&self, took: Duration) {
+        let class = LIMITS.partition_point(|limit| Duration::from_micros(*limit) < took);
+        // Relaxed: they are read for statistics only.
+        if let Some(class) = self.classes.get(class) {
+            class.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sum_us.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+/// The access log of a worker that counts durations, and writes lines if there is a log for them.
 pub struct CountingLog<L> {
-    durations: Durations,
+    durations: Arc<[Histogram]>,
     lines: Option<L>,
 }
 
 impl<L: AccessLog> CountingLog<L> {
     /// Counts here, and writes there.
     #[must_use]
-    pub fn new(durations: Durations, lines: Option<L>) -> Self {
-        Self { durations, lines }
+    pub fn new(durations: &Durations, lines: Option<L>) -> Self {
+        Self { durations: durations.of_worker(), lines }
     }
 }
 
 impl<L: AccessLog> AccessLog for CountingLog<L> {
     fn log(&self, served: &Served<'_>) {
-        self.durations.count(served.route(), served.took);
+        let last = self.durations.len().saturating_sub(1);
+        let place = served.route().map_or(last, |number| last.min(number as usize));
+        if let Some(histogram) = self.durations.get(place) {
+            histogram.count(served.took);
+        }
         if let Some(lines) = &self.lines {
             lines.log(served);
         }
@@ -110,7 +137,7 @@ mod tests {
     #[test]
     fn requests_are_counted_by_route_and_duration() {
         let durations = Durations::new(2);
-        let log = CountingLog::new(durations.clone(), None::<crate::WorkerLog>);
+        let log = CountingLog::new(&durations, None::<crate::WorkerLog>);
         let example = Example::unix();
         let cases = [
             (Some(0), 0, 0, 0),
@@ -137,5 +164,21 @@ mod tests {
         assert_eq!(counts[0].classes.last().map(|(limit, _)| *limit), Some(None));
         assert!(log.reads_route() && !log.reads_response());
         assert!(Durations::default().counts().is_empty());
+    }
+
+    #[test]
+    fn workers_write_counters_of_their_own_and_count_together() {
+        let durations = Durations::new(1);
+        let logs = [(); 2].map(|()| CountingLog::new(&durations, None::<crate::WorkerLog>));
+        assert!(!Arc::ptr_eq(&logs[0].durations, &logs[1].durations));
+        let example = Example::unix();
+        for log in logs.iter().chain([&logs[0]]) {
+            log.log(&Served { note: None, took: Duration::from_micros(7), ..example.served() });
+        }
+        drop(logs);
+        let counts = durations.counts();
+        assert_eq!(counts.len(), 2);
+        assert_eq!((counts[0].classes[0].1, counts[1].classes[0].1), (0, 3));
+        assert_eq!(counts[1].sum, Duration::from_micros(21));
     }
 }

@@ -217,6 +217,13 @@ impl Headers {
         list.fields().iter().map(|field| (list.name(field), field.known, list.value_bytes(field)))
     }
 
+    /// A copy that shares no memory with this one. Where the clones of one list go to several threads, each of them
+    /// changes the number of its references, and they wait for each other's changes.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { list: self.list.as_deref().map(|list| Arc::new(list.clone())) }
+    }
+
     fn fields(&self) -> &[Field] {
         self.list.as_deref().map_or(&[], List::fields)
     }

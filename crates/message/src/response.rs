@@ -1,7 +1,7 @@
 //! Responses.
 
 use http::{Extensions, StatusCode};
-use std::{string::String, sync::LazyLock};
+use std::{string::String, thread::LocalKey, thread_local};
 
 use crate::{Body, FieldName, Headers, InvalidHeader, KnownHeader};
 
@@ -32,15 +32,15 @@ impl Response {
     /// A 200 with `text/plain; charset=utf-8`.
     #[must_use]
     pub fn text(text: impl Into<Text>) -> Self {
-        static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/plain; charset=utf-8"));
-        Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
+        thread_local!(static HEADERS: Headers = content_type(PLAIN));
+        Self { headers: of_thread(&HEADERS, PLAIN), body: text.into().0, ..Self::default() }
     }
 
     /// A 200 with `text/html; charset=utf-8`.
     #[must_use]
     pub fn html(text: impl Into<Text>) -> Self {
-        static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/html; charset=utf-8"));
-        Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
+        thread_local!(static HEADERS: Headers = content_type(HTML));
+        Self { headers: of_thread(&HEADERS, HTML), body: text.into().0, ..Self::default() }
     }
 
     /// A response with a short text that names the status: `404 Not Found`.
@@ -93,7 +93,17 @@ impl Response {
     }
 }
 
-/// Header fields that are built once; their clones share the memory.
+const PLAIN: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The fields that this thread has built once. Their clones share the memory, and each changes the number of references:
+/// if the threads shared them, each response of one worker would wait for those of the others.
+fn of_thread(headers: &'static LocalKey<Headers>, media_type: &str) -> Headers {
+    // A thread that ends may have dropped them.
+    headers.try_with(Clone::clone).unwrap_or_else(|_| content_type(media_type))
+}
+
+/// Header fields that are built once.
 fn content_type(value: &str) -> Headers {
     let mut headers = Headers::new();
     // A constant of this file is a valid value.
@@ -114,5 +124,22 @@ impl From<&'static str> for Text {
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self(text.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_no_memory_of_their_responses() {
+        let responses: [fn(&'static str) -> Response; 2] = [|text| Response::text(text), |text| Response::html(text)];
+        for respond in responses {
+            let place = |response: &Response| response.headers.get(KnownHeader::ContentType).unwrap().as_ptr() as usize;
+            let (first, second) = (respond("a"), respond("b"));
+            assert_eq!(place(&first), place(&second));
+            let other = std::thread::spawn(move || place(&respond("c"))).join().unwrap();
+            assert_ne!(place(&first), other);
+        }
     }
 }

@@ -58,7 +58,7 @@ impl Forwarding {
     /// Counts and logs the attempt, and sets the body to its beginning.
     fn begin_attempt(&mut self, mut lease: Lease) -> Lease {
         let server = lease.server();
-        server.counters.requests.add(1);
+        server.load.counters.requests.add(1);
         let (name, queue_time) = (server.shared_name(), self.queue_time);
         self.attempt_log = self.noted.as_ref().map(|noted| AttemptLog::begin(noted, name, queue_time));
         lease.set_attempt_log(self.attempt_log.clone());

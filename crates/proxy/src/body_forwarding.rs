@@ -66,7 +66,7 @@ impl CutOff {
         asked: &RequestSummary,
     ) {
         let upstream = &pool.upstream.settings().name;
-        server.counters.cut.add(1);
+        server.load.counters.cut.add(1);
         if self.blame == Blame::Server && self.error == IncomingError::ResponseTimedOut {
             server.note_overdue(pool.upstream.settings());
         }

@@ -19,13 +19,14 @@ use crate::{
     cgi, error_response,
     lease::Lease,
     local_upstream::LocalUpstream,
+    proxy::OwnSettings,
     request_head::{self, OutgoingHead},
     response_head,
     retry::{Decision, FailedAttempt, Fault, UnsentBody},
     selection::Requirements,
     server::Server,
     server_response::{ResponseContent, ServerResponse},
-    settings::{Balancing, ForwardingSettings},
+    settings::Balancing,
     sticky::Session,
     tunnel,
 };
@@ -33,7 +34,7 @@ use crate::{
 /// A request on its way.
 pub(crate) struct Forwarding {
     pub(crate) local: Rc<LocalUpstream>,
-    pub(crate) settings: Arc<ForwardingSettings>,
+    pub(crate) settings: OwnSettings,
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
@@ -74,11 +75,7 @@ impl Forwarding {
     /// # Errors
     ///
     /// The response, if the request is not forwarded.
-    pub(crate) fn new(
-        local: Rc<LocalUpstream>,
-        settings: Arc<ForwardingSettings>,
-        mut request: Request,
-    ) -> Result<Self, Response> {
+    pub(crate) fn new(local: Rc<LocalUpstream>, settings: OwnSettings, mut request: Request) -> Result<Self, Response> {
         let key = match &local.upstream.settings().balancing {
             Balancing::Hash(key) => key.of(&request, &settings.forwarded),
             _ => 0,
@@ -274,7 +271,7 @@ impl Forwarding {
                 if !of_use || !is_granted() {
                     return Decision::GiveUp;
                 }
-                server.counters.retries.add(1);
+                server.load.counters.retries.add(1);
                 Decision::RetryElsewhere
             }
         }

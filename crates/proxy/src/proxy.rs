@@ -10,10 +10,20 @@ use crate::{
 };
 
 /// Forwards requests to the servers of an upstream.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Proxy {
     upstream: Upstream,
-    settings: Arc<ForwardingSettings>,
+    settings: OwnSettings,
+}
+
+/// The settings, by a reference of the proxy's own: each request changes the number of references to that, and clones,
+/// of which each worker has one, would wait for each other's changes of one number.
+pub(crate) type OwnSettings = Arc<Arc<ForwardingSettings>>;
+
+impl Clone for Proxy {
+    fn clone(&self) -> Self {
+        Self { upstream: self.upstream.clone(), settings: Arc::new(Arc::clone(&self.settings)) }
+    }
 }
 
 impl Proxy {
@@ -24,7 +34,7 @@ impl Proxy {
             // CONTENT_LENGTH comes before the body, and a process is busy while the body is on its way.
             forwarding.buffering.get_or_insert_default();
         }
-        Self { upstream, settings: Arc::new(forwarding) }
+        Self { upstream, settings: Arc::new(Arc::new(forwarding)) }
     }
 
     /// The upstream.
@@ -68,6 +78,17 @@ impl Handler for Proxy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UpstreamSettings;
+
+    #[test]
+    fn clones_have_the_same_settings_and_references_of_their_own() {
+        let original = Proxy::new(Upstream::new(UpstreamSettings::new("a", Vec::new())), ForwardingSettings::default());
+        let worker = original.clone();
+        assert!(std::ptr::eq(original.forwarding(), worker.forwarding()));
+        let of_request = Arc::clone(&worker.settings);
+        assert_eq!((Arc::strong_count(&worker.settings), Arc::strong_count(&original.settings)), (2, 1));
+        drop(of_request);
+    }
 
     fn size_of_future<F>(_: fn(Forwarding) -> F) -> usize {
         size_of::<F>()

@@ -29,7 +29,6 @@ pub struct Server {
     administration: AtomicU8,
     /// Since when that is wanted, in milliseconds.
     wanted_since: AtomicU64,
-    active: AtomicU32,
     /// The queue of requests that wait for this server and others.
     room: Arc<WaitingQueue>,
     /// When it came up again, in milliseconds; 0 if it was never down.
@@ -39,11 +38,24 @@ pub struct Server {
     is_overdue: AtomicBool,
     pub(crate) health: Health,
     pub(crate) outlier: Outlier,
-    pub(crate) latency: Latency,
-    pub(crate) counters: Counters,
+    pub(crate) load: Load,
     /// Warnings about requests here.
     pub(crate) warnings: LogLimit,
 }
+
+/// What each request changes, whichever thread forwards it: on cache lines of its own, since all threads read the rest of
+/// a server for each request, also for those that go to another server.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Load {
+    /// Requests in progress.
+    active: AtomicU32,
+    pub(crate) latency: Latency,
+    pub(crate) counters: Counters,
+}
+
+// One pair of lines: those that change for a request come together.
+const _: () = assert!(align_of::<Load>() == 128 && size_of::<Load>() == 128);
 
 /// The administrative state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,15 +86,13 @@ impl Server {
             settings,
             administration: AtomicU8::new(Administration::Up as u8),
             wanted_since: AtomicU64::new(0),
-            active: AtomicU32::new(0),
             room,
             came_up: AtomicU64::new(0),
             crashed: AtomicU64::new(0),
             is_overdue: AtomicBool::new(false),
             health: Health::new(upstream.check.as_ref()),
             outlier: Outlier::default(),
-            latency: Latency::default(),
-            counters: Counters::default(),
+            load: Load::default(),
             warnings: LogLimit::default(),
         }
     }
@@ -189,24 +199,24 @@ impl Server {
     /// Requests that it has, from all threads.
     #[must_use]
     pub fn active(&self) -> u32 {
-        self.active.load(Ordering::Relaxed)
+        self.load.active.load(Ordering::Relaxed)
     }
 
     /// Requests that it has had, those that failed included.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.counters.requests.value()
+        self.load.counters.requests.value()
     }
 
     /// Counts a request; returns whether the server may get it. Either way, [`Self::discount`] must follow.
     pub(crate) fn count(&self) -> bool {
-        let before = self.active.fetch_add(1, Ordering::Relaxed);
+        let before = self.load.active.fetch_add(1, Ordering::Relaxed);
         self.settings.max_requests.is_none_or(|most| before < most)
     }
 
     /// A request that was [counted](Self::count) is over.
     pub(crate) fn discount(&self) {
-        self.active.fetch_sub(1, Ordering::Relaxed);
+        self.load.active.fetch_sub(1, Ordering::Relaxed);
         if self.settings.max_requests.is_some() {
             self.room.note_left();
         }

@@ -95,7 +95,7 @@ impl ThreadLocalPool {
         let dialer =
             Dialer { destination: server.destination().clone(), encryption, timeout: settings.timeouts.connect };
         let wire = dialer.dial_with_preamble(&self.thread.buffers, header).await?;
-        server.counters.connections.add(1);
+        server.load.counters.connections.add(1);
         Ok(wire)
     }
 

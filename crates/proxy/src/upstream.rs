@@ -181,7 +181,7 @@ impl Upstream {
     #[cold]
     pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable, now: Moment) {
         if why == NotReusable::Unsolicited {
-            server.counters.unsolicited.add(1);
+            server.load.counters.unsolicited.add(1);
             warn_of_server(&self.settings().name, server, now, format_args!("closed a connection: {why}"));
         }
     }

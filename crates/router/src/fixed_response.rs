@@ -71,6 +71,12 @@ impl FixedResponse {
         }
     }
 
+    /// The same, with memory that no other one shares.
+    pub(crate) fn detached(&self) -> Self {
+        let (headers, body) = (self.headers.detached(), Bytes::copy_from_slice(&self.body));
+        Self { headers, body, ..self.clone() }
+    }
+
     pub(crate) fn has_variables(&self) -> bool {
         self.text.is_some()
     }

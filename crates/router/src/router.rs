@@ -1,12 +1,13 @@
 //! The handler: a request goes to the route that fits it.
 
-use std::{future::Future, sync::Arc};
+use std::{borrow::Cow, future::Future, sync::Arc};
 
 use serow_message::{Handler, Request, RequestClient, Response, TrustedProxies};
 
 use crate::{
     error::RouterError,
     header_changes::HeaderChanges,
+    routes::Kept,
     site::Site,
     table::{Decision, Table},
 };
@@ -17,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Router<H> {
     table: Arc<Table>,
-    handlers: Vec<H>,
+    kept: Kept<H>,
 }
 
 impl<H> Router<H> {
@@ -27,8 +28,8 @@ impl<H> Router<H> {
     ///
     /// Sites and routes that could never be reached, or that contradict themselves: see [`RouterError`].
     pub fn new(sites: Vec<Site<H>>) -> Result<Self, RouterError> {
-        let (table, handlers) = Table::new(sites)?;
-        Ok(Self { table: Arc::new(table), handlers })
+        let (table, kept) = Table::new(sites)?;
+        Ok(Self { table: Arc::new(table), kept })
     }
 
     /// Trusts these proxies to name the client and its scheme, for conditions and variables. Without them, the client is
@@ -69,26 +70,30 @@ impl<H> Router<H> {
     }
 
     #[inline]
-    fn follow(
-        &self,
-        mut decision: Decision,
+    fn follow<'a>(
+        &'a self,
+        mut decision: Decision<'a>,
         request: &mut Request,
         client: &RequestClient<'_>,
         mut attempt: impl FnMut(&H, &Request) -> Option<Response>,
-    ) -> Routed<'_, H> {
-        // The table numbers the handlers that are kept here.
+    ) -> Routed<'a, H> {
+        // The table numbers what is kept here.
+        let Kept { handlers, responses } = &self.kept;
+        let answer = |response, handler: Option<usize>| {
+            let handler = handler.map(|handler| &handlers[handler]);
+            Routed::Answer { response, handler }
+        };
         loop {
             match decision {
-                Decision::Answer { response, handler } => {
-                    return Routed::Answer { response, handler: handler.map(|handler| &self.handlers[handler]) };
-                }
+                Decision::Answer { response, handler } => return answer(response, handler),
+                Decision::Respond { number, handler } => return answer(responses[number].response(), handler),
                 Decision::Handle { handler, headers } => {
-                    return Routed::Handler { handler: &self.handlers[handler], headers };
+                    return Routed::Handler { handler: &handlers[handler], headers };
                 }
                 Decision::Try { handler, headers, next } => {
-                    if let Some(mut response) = attempt(&self.handlers[handler], request) {
+                    if let Some(mut response) = attempt(&handlers[handler], request) {
                         headers.apply(response.status, &mut response.headers);
-                        return Routed::Attempt { handler: &self.handlers[handler], response };
+                        return Routed::Attempt { handler: &handlers[handler], response };
                     }
                     decision = self.table.resume(next, request, client);
                 }
@@ -137,7 +142,7 @@ pub enum Routed<'a, H> {
         /// The handler.
         handler: &'a H,
         /// What the route changes in the headers of its response.
-        headers: HeaderChanges,
+        headers: Cow<'a, HeaderChanges>,
     },
 }
 
@@ -147,7 +152,7 @@ impl<H: Handler> Handler for Router<H> {
     fn call(&self, mut request: Request) -> impl Future<Output = Response> + 'static {
         let routed = match self.route(&mut request, |_, _| None) {
             Routed::Answer { response, .. } | Routed::Attempt { response, .. } => Ok(response),
-            Routed::Handler { handler, headers } => Err((handler.call(request), headers)),
+            Routed::Handler { handler, headers } => Err((handler.call(request), headers.into_owned())),
         };
         async move {
             match routed {

@@ -80,7 +80,8 @@ pub(crate) enum Outcome {
     /// Where to go.
     Redirect { redirect: Redirect, headers: HeaderChanges },
     /// Always the same; its headers are changed already.
-    Respond(FixedResponse),
+    /// The response of this number, which the router keeps.
+    Respond(usize),
     /// One of the others, with variables.
     Variable(Box<VariableOutcome>),
 }
@@ -178,7 +179,7 @@ impl From<NoPath> for Missed {
 }
 
 impl Routes {
-    pub(crate) fn new<H>(site: Site<H>, handlers: &mut Vec<H>) -> Self {
+    pub(crate) fn new<H>(site: Site<H>, kept: &mut Kept<H>) -> Self {
         let (headers, number) = (site.headers, site.number);
         let (mut methods, mut names) = (Vec::<Method>::new(), HashMap::<Box<str>, usize>::new());
         let index = RouteIndex::new(&site.routes);
@@ -193,7 +194,7 @@ impl Routes {
                 let next = names.len();
                 *names.entry(name).or_insert(next)
             });
-            entries.push(Entry { name, ..Entry::new(route, &headers, &site.request_headers, handlers) });
+            entries.push(Entry { name, ..Entry::new(route, &headers, &site.request_headers, kept) });
         }
         let of = |status| FixedResponse::of(status).with_headers(&headers);
         Self {
@@ -362,6 +363,27 @@ impl Routes {
     }
 }
 
+/// What routes name by its number. Each clone of a router has its own.
+#[derive(Debug)]
+pub(crate) struct Kept<H> {
+    pub(crate) handlers: Vec<H>,
+    /// Those that are always the same.
+    pub(crate) responses: Vec<FixedResponse>,
+}
+
+impl<H> Default for Kept<H> {
+    fn default() -> Self {
+        Self { handlers: Vec::new(), responses: Vec::new() }
+    }
+}
+
+impl<H: Clone> Clone for Kept<H> {
+    fn clone(&self) -> Self {
+        let responses = self.responses.iter().map(FixedResponse::detached).collect();
+        Self { handlers: self.handlers.clone(), responses }
+    }
+}
+
 /// What became of a request at a route.
 enum Followed<'routes, 'request> {
     /// The route takes it, with this path.
@@ -446,12 +468,12 @@ impl Default for Start {
 
 impl Entry {
     /// A route of a site that changes these headers of responses and of requests.
-    fn new<H>(route: Route<H>, of_site: &HeaderChanges, of_requests: &HeaderChanges, handlers: &mut Vec<H>) -> Self {
+    fn new<H>(route: Route<H>, of_site: &HeaderChanges, of_requests: &HeaderChanges, kept: &mut Kept<H>) -> Self {
         let headers = of_site.overridden_by(&route.headers);
         let request_headers = of_requests.followed_by(&route.request_headers);
         let mut number = |handler| {
-            handlers.push(handler);
-            handlers.len() - 1
+            kept.handlers.push(handler);
+            kept.handlers.len() - 1
         };
         let answering = route.answering.map(&mut number);
         let Route { path: pattern, methods, mut conditions, mark, .. } = route;
@@ -463,7 +485,10 @@ impl Entry {
             Action::Try(handler) => take(Outcome::Try { handler: number(handler), headers }),
             Action::Redirect(redirect) => take(Outcome::Redirect { redirect, headers }),
             Action::Respond(response) => match headers.has_variables() || response.has_variables() {
-                false => Step::Take(Outcome::Respond(response.with_headers(&headers))),
+                false => {
+                    kept.responses.push(response.with_headers(&headers));
+                    Step::Take(Outcome::Respond(kept.responses.len() - 1))
+                }
                 true => Step::Take(VariableOutcome::of_response(response, headers, captured.clone())),
             },
             Action::Rewrite(target) if target.has_variables() => {

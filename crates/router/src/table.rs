@@ -1,5 +1,7 @@
 //! All sites, and what a request comes to.
 
+use std::borrow::Cow;
+
 use serow_message::{
     Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies, percent::encode_path,
 };
@@ -13,7 +15,7 @@ use crate::{
     error::RouterError,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
-    routes::{Missed, Outcome, Path, Routes, Start, Taken},
+    routes::{Kept, Missed, Outcome, Path, Routes, Start, Taken},
     site::Site,
     site_index::SiteIndex,
     variable_outcome::Filled,
@@ -34,13 +36,15 @@ pub(crate) struct Table {
 
 /// What a request comes to.
 #[derive(Debug)]
-pub(crate) enum Decision {
+pub(crate) enum Decision<'a> {
     /// To this answer, which the handler of this number passes on.
     Answer { response: Response, handler: Option<usize> },
+    /// The response of this number that the router keeps, likewise.
+    Respond { number: usize, handler: Option<usize> },
     /// To the handler of this number, whose response gets these changes.
-    Handle { handler: usize, headers: HeaderChanges },
+    Handle { handler: usize, headers: Cow<'a, HeaderChanges> },
     /// To the handler of this number if it can answer, and otherwise to what [`Table::resume`] decides.
-    Try { handler: usize, headers: HeaderChanges, next: Next },
+    Try { handler: usize, headers: Cow<'a, HeaderChanges>, next: Next },
 }
 
 /// Where a request goes on that a handler has not answered.
@@ -52,15 +56,15 @@ pub(crate) struct Next {
 
 impl Table {
     /// The table, and the handlers of its routes, in their order.
-    pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Vec<H>), RouterError> {
+    pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Kept<H>), RouterError> {
         let index = SiteIndex::new(&sites)?;
         for (number, site) in sites.iter().enumerate() {
             conflicts::check(number, &site.routes)?;
         }
         let of_site = |site: &Site<H>| site.hosts.iter().map(ToString::to_string).collect();
         let hosts = sites.iter().map(of_site).collect();
-        let mut handlers = Vec::new();
-        let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut handlers)).collect();
+        let mut kept = Kept::default();
+        let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut kept)).collect();
         for (site, routes) in sites.iter().enumerate() {
             if let Some(route) = routes.endless_redirect() {
                 return Err(RouterError::Loop { site, route });
@@ -69,7 +73,7 @@ impl Table {
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
         let trusted = TrustedProxies::default();
-        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, handlers))
+        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, kept))
     }
 
     /// Whether requests for a host come to a site.
@@ -78,7 +82,7 @@ impl Table {
     }
 
     /// Decides what a request comes to, and gives it the path that rewrites made.
-    pub(crate) fn decide(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision {
+    pub(crate) fn decide(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
         // CONNECT names no path, but another server: this is no proxy.
         if request.target.form() == TargetForm::Authority {
             return Decision::refusal(self.not_implemented.response());
@@ -95,7 +99,7 @@ impl Table {
         name: &str,
         request: &mut Request,
         client: &RequestClient<'_>,
-    ) -> Option<Decision> {
+    ) -> Option<Decision<'_>> {
         let Some(site) = self.site_of(request) else { return Some(self.decide(request, client)) };
         let number = self.sites.get(site)?.number_of(name)?;
         let start = Start { name: Some(number), ..Start::default() };
@@ -111,26 +115,28 @@ impl Table {
     }
 
     /// Decides what a request comes to from some route on.
-    pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision {
-        let Some(routes) = self.sites.get(next.site) else { return Decision::refusal(self.misdirected.response()) };
+    pub(crate) fn resume(&self, next: Next, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
+        let Some(routes) = self.sites.get(next.site) else {
+            return Decision::refusal(self.misdirected.response());
+        };
         decide_within(routes, next, request, client)
             .unwrap_or_else(|missed| Decision::refusal(routes.refuse(missed, next.start.name, request, client)))
     }
 }
 
-impl Decision {
+impl Decision<'_> {
     /// An answer of no route.
     fn refusal(response: Response) -> Self {
         Self::Answer { response, handler: None }
     }
 }
 
-fn decide_within(
-    routes: &Routes,
+fn decide_within<'a>(
+    routes: &'a Routes,
     next: Next,
     request: &mut Request,
     client: &RequestClient<'_>,
-) -> Result<Decision, Missed> {
+) -> Result<Decision<'a>, Missed> {
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
     let Taken { route, pattern, outcome, path } = routes.find(asked, request, client, next.start)?;
@@ -140,16 +146,16 @@ fn decide_within(
             if !matches!(path, Path::Asked(_)) {
                 request.target = rewritten(&request.target, &path)?;
             }
-            Ok(Decision::Handle { handler: *handler, headers: headers.clone() })
+            Ok(Decision::Handle { handler: *handler, headers: Cow::Borrowed(headers) })
         }
         Outcome::Try { handler, headers } => {
             if !matches!(path, Path::Asked(_)) {
                 request.target = rewritten(&request.target, &path)?;
             }
             let start = Start { route: route + 1, ..next.start };
-            Ok(Decision::Try { handler: *handler, headers: headers.clone(), next: Next { start, ..next } })
+            Ok(Decision::Try { handler: *handler, headers: Cow::Borrowed(headers), next: Next { start, ..next } })
         }
-        Outcome::Respond(response) => answered(response.response()),
+        Outcome::Respond(number) => Ok(Decision::Respond { number: *number, handler: routes.answering(route) }),
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
             let mut response = redirect.response(&Source { captures: &captures, ..path.source(request, client) });
@@ -166,9 +172,11 @@ fn decide_within(
                 Filled::Answer(response) => return answered(response),
                 Filled::Handle { handler, headers, request_headers } => {
                     request_headers.apply_to_request(&mut request.headers);
-                    Decision::Handle { handler, headers }
+                    Decision::Handle { handler, headers: Cow::Owned(headers) }
                 }
-                Filled::Try { handler, headers } => Decision::Try { handler, headers, next: Next { start, ..next } },
+                Filled::Try { handler, headers } => {
+                    Decision::Try { handler, headers: Cow::Owned(headers), next: Next { start, ..next } }
+                }
             })
         }
     }

@@ -72,9 +72,17 @@ async fn serve<H: Handler>(
 ) -> Result<(), Error> {
     let Progress { started, accepting: is_accepting } = progress;
     let mut accepting = JoinSet::new();
+    // The listeners look at it for each connection, which takes a lock: one of this worker, not of all workers.
+    let (stopping, is_stopping) = watch::channel(false);
     for Endpoint { listener, terms } in listeners {
         let acceptor = Acceptor::new(listener)?;
-        accepting.spawn_local(accept(is_accepting.clone(), Rc::clone(&worker), acceptor, terms, stop.clone()));
+        accepting.spawn_local(accept(
+            is_accepting.clone(),
+            Rc::clone(&worker),
+            acceptor,
+            Rc::new(terms.of_worker()),
+            is_stopping.clone(),
+        ));
     }
     drop(is_accepting);
     let _ = started.send(());
@@ -82,6 +90,7 @@ async fn serve<H: Handler>(
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     worker.begin_draining();
+    stopping.send_replace(true);
     let all_left = async {
         while accepting.join_next().await.is_some() {}
         worker.counters.connections.wait_until(|count| count == 0).await;
@@ -115,15 +124,15 @@ async fn accept<H: Handler>(
     _is_accepting: Sender<Infallible>,
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
-    terms: ListenerTerms,
-    mut stop: watch::Receiver<Phase>,
+    terms: Rc<ListenerTerms>,
+    mut stopping: watch::Receiver<bool>,
 ) {
     let mut left = acceptor.listener().port_drained();
     loop {
         let accepted = tokio::select! {
             biased;
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
-            () = end_of_accepting(&mut stop, &mut left) => break,
+            () = end_of_accepting(&mut stopping, &mut left) => break,
         };
         if take_in(&worker, accepted, &terms).await.is_break() {
             return;
@@ -133,8 +142,8 @@ async fn accept<H: Handler>(
 }
 
 /// Ready when the server stops and, where a port is shared, no new connections arrive any more.
-async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut PortDrained) {
-    let _ = stop.wait_for(|phase| phase.is_stopping()).await;
+async fn end_of_accepting(stopping: &mut watch::Receiver<bool>, left: &mut PortDrained) {
+    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
     left.wait().await;
 }
 
@@ -154,7 +163,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
 }
 
 /// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
-async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &ListenerTerms) {
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, terms: &Rc<ListenerTerms>) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
         // look at it.
@@ -178,7 +187,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,
-    terms: &ListenerTerms,
+    terms: &Rc<ListenerTerms>,
 ) -> ControlFlow<()> {
     match accepted {
         Ok(accepted) => start(worker, accepted, terms),
@@ -195,7 +204,7 @@ async fn take_in<H: Handler>(
     ControlFlow::Continue(())
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &ListenerTerms) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Rc<ListenerTerms>) {
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(terms.tls.is_some().into());
     let mut guard = worker.enter();
@@ -209,5 +218,5 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, terms: &Listene
         }
     }
     // Boxed, so that tokio does not copy its three kilobytes into the task, and twice more when it has ended.
-    spawn_local(Box::pin(connection::serve(Rc::clone(worker), accepted, terms.clone(), guard)));
+    spawn_local(Box::pin(connection::serve(Rc::clone(worker), accepted, Rc::clone(terms), guard)));
 }

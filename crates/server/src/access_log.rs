@@ -1,8 +1,10 @@
 //! The trait of access logs, and what the server records for them.
 
 use std::{
+    cell::Cell,
     mem,
     net::IpAddr,
+    ops::Range,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, SystemTime},
 };
@@ -114,7 +116,7 @@ impl RequestLog {
     /// Begins the entry of a request, or of bytes that did not become one.
     pub(crate) fn begin(&mut self, request: Option<&RequestHead>, connection: &Connection) -> RequestLogEntry {
         if self.requests == 0 {
-            self.connection = NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed);
+            self.connection = next_connection();
         }
         self.requests += 1;
         RequestLogEntry {
@@ -190,5 +192,44 @@ impl RequestLogEntry {
     }
 }
 
-/// Numbers are given out at the first request of a connection, so that those without a log cost nothing.
-static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);
+/// The number of a connection, at its first request, so that those without a log cost nothing. Each thread takes many
+/// numbers at a time: one counter for all workers would be written by each of them for each connection.
+fn next_connection() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static OWN: Cell<Range<u64>> = const { Cell::new(0..0) });
+    let mut own = OWN.take();
+    let number = own.next().unwrap_or_else(|| {
+        let first = NEXT.fetch_add(NUMBERS_AT_ONCE, Ordering::Relaxed);
+        own = first + 1..first + NUMBERS_AT_ONCE;
+        first
+    });
+    OWN.set(own);
+    number
+}
+
+/// Few enough that numbers in the lines of a server with many workers stay short.
+const NUMBERS_AT_ONCE: u64 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashSet, thread};
+
+    use super::*;
+
+    #[test]
+    fn connections_of_all_threads_have_different_numbers() {
+        let count = 2 * NUMBERS_AT_ONCE as usize + 1;
+        let threads: Vec<_> =
+            (0..3).map(|_| thread::spawn(move || (0..count).map(|_| next_connection()).collect::<Vec<_>>())).collect();
+        let numbers: HashSet<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        assert_eq!(numbers.len(), 3 * count);
+        assert!(!numbers.contains(&0));
+    }
+
+    #[test]
+    fn numbers_of_one_thread_do_not_depend_on_the_connections_of_others() {
+        let first = next_connection();
+        thread::spawn(next_connection).join().unwrap();
+        assert_eq!(next_connection(), first + 1);
+    }
+}

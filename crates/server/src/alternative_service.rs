@@ -25,6 +25,11 @@ impl AlternativeService {
         Self { value: Arc::from(&b"clear"[..]), until: Instant::now().checked_add(age) }
     }
 
+    /// The same, with a value that no other one shares.
+    pub(crate) fn detached(&self) -> Self {
+        Self { value: Arc::from(&*self.value), ..*self }
+    }
+
     /// The value for the responses of a new connection.
     pub(crate) fn current(&self) -> Option<Arc<[u8]>> {
         self.until.is_none_or(|until| Instant::now() < until).then(|| Arc::clone(&self.value))
@@ -53,5 +58,13 @@ mod tests {
         assert_eq!(served.as_deref(), Some(&b"h3=\":8443\"; ma=60"[..]));
         assert_eq!(AlternativeService::withdrawn(DEFAULT_AGE).current().as_deref(), Some(&b"clear"[..]));
         assert_eq!(AlternativeService::withdrawn(Duration::ZERO).current(), None);
+    }
+
+    #[test]
+    fn a_detached_value_is_the_same_in_another_place() {
+        let first = AlternativeService::at("[::1]:8443".parse().unwrap(), Duration::from_secs(60));
+        let (first, other) = (first.current().unwrap(), first.detached().current().unwrap());
+        assert_eq!(first, other);
+        assert!(!Arc::ptr_eq(&first, &other));
     }
 }

@@ -8,6 +8,7 @@ use serow_net::{Accepted, Socket, Wire};
 #[cfg(feature = "http2")]
 use crate::http2;
 use crate::{
+    alternative_service::AlternativeService,
     client_rules::ClientRefusal,
     connection_counter::ConnectionGuard,
     http1,
@@ -24,7 +25,7 @@ use crate::{
 pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
-    ListenerTerms { tls, alternative }: ListenerTerms,
+    terms: Rc<ListenerTerms>,
     mut guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
@@ -32,15 +33,17 @@ pub(crate) async fn serve<H: Handler>(
         serow_net::Peer::Unix => Peer::Unix,
     };
     let mut transport = Transport::new(Rc::clone(&worker), Socket::accepted(accepted.socket));
-    transport.alternative = alternative.and_then(|alternative| alternative.current());
+    let ListenerTerms { tls, alternative } = &*terms;
+    transport.alternative = alternative.as_ref().and_then(AlternativeService::current);
     transport.allow_idle(worker.settings.timeouts.head);
-    let begun = match begin(&worker, &mut transport, Ends { peer, local: accepted.local }, tls.as_ref(), &mut guard).await {
-        Ok(begun) => begun,
-        Err(reason) => {
-            reason.count(&worker.counters, &transport.wire);
-            return tracing::debug!(%peer, %reason, "a connection ended before its first request");
-        }
-    };
+    let begun =
+        match begin(&worker, &mut transport, Ends { peer, local: accepted.local }, tls.as_ref(), &mut guard).await {
+            Ok(begun) => begun,
+            Err(reason) => {
+                reason.count(&worker.counters, &transport.wire);
+                return tracing::debug!(%peer, %reason, "a connection ended before its first request");
+            }
+        };
     let counters = Arc::clone(&worker.counters);
     let (all, open) = begun.version.counters(&counters);
     all.add(1);

@@ -9,3 +9,11 @@ pub(crate) struct ListenerTerms {
     /// What responses say of HTTP/3 at the same address.
     pub(crate) alternative: Option<AlternativeService>,
 }
+
+impl ListenerTerms {
+    /// The terms for one worker: its connections share the text about HTTP/3 among themselves alone, since each of them
+    /// changes the number of its references.
+    pub(crate) fn of_worker(self) -> Self {
+        Self { alternative: self.alternative.map(|alternative| alternative.detached()), ..self }
+    }
+}

@@ -29,8 +29,8 @@ pub(crate) struct Worker<H> {
     pub(crate) clients: ClientPolicy,
     /// Its counters.
     pub(crate) counters: Arc<Counters>,
-    /// The connections of all workers, if their number is limited.
-    limited: Option<ConnectionCounter>,
+    /// The connections of all workers, if their number is limited; see [`ConnectionCounter::enter`].
+    limited: Option<Arc<ConnectionCounter>>,
     /// Warns that none of the connections is idle, and new ones wait.
     full_warning: WarningPace,
     draining: Cell<bool>,
@@ -60,7 +60,7 @@ impl<H> Worker<H> {
             log: log.map(|make| make()),
             clients,
             counters,
-            limited,
+            limited: limited.map(Arc::new),
             full_warning: WarningPace::new(),
             draining: Cell::new(false),
             drain_began: Cell::new(None),

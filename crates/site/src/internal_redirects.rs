@@ -1,6 +1,7 @@
 //! The response of a handler whose responses may lead to internal routes.
 
 use std::{
+    borrow::Cow,
     cell::OnceCell,
     pin::Pin,
     rc::Rc,
@@ -80,7 +81,7 @@ impl FollowedResponse {
     }
 
     /// Changes the headers of the handler's own response as its route says; what it leads to has those of its own route.
-    pub(crate) fn change(&mut self, changes: HeaderChanges) {
+    pub(crate) fn change(&mut self, changes: Cow<'_, HeaderChanges>) {
         self.response.change(changes);
     }
 

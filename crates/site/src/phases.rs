@@ -47,6 +47,7 @@ pub struct PhaseSettings {
 }
 
 /// The phases in front of a content.
+#[derive(Clone)]
 pub(crate) struct Phases {
     pub(crate) policy: Arc<RoutePolicy>,
     pub(crate) scripts: Scripts,
@@ -83,6 +84,14 @@ impl Phases {
     /// Those of a site, for the refusals of the router.
     pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
         Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None }
+    }
+
+    /// The same, with a policy that no other phases share.
+    pub(crate) fn detached(&self) -> Self {
+        // One that is empty is in no request's context.
+        let is_shared = self.policy.is_empty();
+        let policy = if is_shared { Arc::clone(&self.policy) } else { Arc::new(RoutePolicy::clone(&self.policy)) };
+        Self { policy, ..self.clone() }
     }
 
     /// Passes a request through all phases to its target.

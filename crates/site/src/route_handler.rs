@@ -22,7 +22,6 @@ pub struct RouteHandler {
 }
 
 /// The phases in front of a content.
-#[derive(Clone)]
 struct Front {
     phases: Arc<Phases>,
     /// The content for requests that wait in a phase.
@@ -100,8 +99,40 @@ impl RouteHandler {
     }
 }
 
+impl Clone for Front {
+    /// The same with phases of its own: each request changes the number of their references, and the workers, which have
+    /// a clone of the handler each, would wait for each other's changes.
+    fn clone(&self) -> Self {
+        Self { phases: Arc::new(self.phases.detached()), waiting: Arc::clone(&self.waiting) }
+    }
+}
+
 impl From<Content> for RouteHandler {
     fn from(content: Content) -> Self {
         Self::new(content, PhaseSettings::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RoutePolicy;
+
+    #[test]
+    fn requests_to_a_clone_leave_the_references_of_the_original_alone() {
+        let policy = Arc::new(RoutePolicy { security_headers: true, ..RoutePolicy::default() });
+        let settings = PhaseSettings { policy: Arc::clone(&policy), ..PhaseSettings::default() };
+        let original = RouteHandler::new(Content::Answer, settings);
+        let worker = original.clone();
+        let phases = &original.front.as_ref().unwrap().phases;
+        let references = || (Arc::strong_count(phases), Arc::strong_count(&policy));
+        let before = references();
+        let in_progress = worker.respond(Request::default());
+        assert_eq!(references(), before);
+        drop(in_progress);
+        // The count sees what it is about.
+        let in_progress = original.respond(Request::default());
+        assert_ne!(references(), before);
+        drop(in_progress);
     }
 }

@@ -4,6 +4,7 @@
 //! the response once more, which costs a request for a file up to a fifth of its instructions.
 
 use std::{
+    borrow::Cow,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -60,11 +61,11 @@ impl SiteResponse {
 
     /// Changes the headers of the response as its route says.
     #[inline]
-    pub(crate) fn change(&mut self, changes: HeaderChanges) {
+    pub(crate) fn change(&mut self, changes: Cow<'_, HeaderChanges>) {
         match self {
             Self::Ready(Some(response)) => changes.apply(response.status, &mut response.headers),
             Self::Ready(None) => {}
-            Self::Pending { headers, .. } => *headers = changes,
+            Self::Pending { headers, .. } => *headers = changes.into_owned(),
             // Before the policy, so that it sees the fields that will be sent.
             Self::InContext(inner) => {
                 if let Some(counted) = &mut inner.counted {

@@ -2,7 +2,10 @@
 
 use std::{
     path::PathBuf,
-    sync::{Mutex, PoisonError, TryLockError},
+    sync::{
+        Mutex, PoisonError, TryLockError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -31,13 +34,11 @@ struct UnusableChange {
 /// A state that is checked at most once a second, by one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Checks<State> {
-    inner: Mutex<Inner<State>>,
-}
-
-#[derive(Debug)]
-struct Inner<State> {
-    checked: Instant,
-    state: State,
+    begun: Instant,
+    /// When the next check is due, in milliseconds since then: nearly all handshakes only read that, where taking the
+    /// lock would change a cache line that all threads share.
+    due: AtomicU64,
+    state: Mutex<State>,
 }
 
 impl FileWatch {
@@ -94,27 +95,44 @@ impl FileWatch {
 impl<State> Checks<State> {
     /// A state that has just been read.
     pub(crate) fn new(state: State) -> Self {
-        Self { inner: Mutex::new(Inner { checked: time::now(), state }) }
+        let due = AtomicU64::new(CHECK_INTERVAL.as_millis() as u64);
+        Self { begun: time::now(), due, state: Mutex::new(state) }
     }
 
     /// Runs the check, unless that was done within the last second, or another thread runs it.
     pub(crate) fn run_if_due(&self, now: Instant, check: impl FnOnce(&mut State)) {
-        let mut inner = match self.inner.try_lock() {
-            Ok(inner) => inner,
+        if !self.is_due(now) {
+            return;
+        }
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
             Err(TryLockError::WouldBlock) => return,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        if now.saturating_duration_since(inner.checked) >= CHECK_INTERVAL {
-            inner.checked = now;
-            check(&mut inner.state);
+        // Another thread may have run it in between.
+        if self.is_due(now) {
+            self.note_run(now);
+            check(&mut state);
         }
     }
 
     /// Runs the check now.
     pub(crate) fn run_now(&self, check: impl FnOnce(&mut State)) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.checked = time::now();
-        check(&mut inner.state);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.note_run(time::now());
+        check(&mut state);
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.since_begun(now) >= self.due.load(Ordering::Relaxed)
+    }
+
+    fn note_run(&self, now: Instant) {
+        self.due.store(self.since_begun(now) + CHECK_INTERVAL.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn since_begun(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.begun).as_millis() as u64
     }
 }
 

@@ -259,14 +259,14 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
     let durations = routes.map(CountedRoutes::durations);
     match (logs.map(AccessLogs::makers), durations) {
         (None, None) => server,
-        (None, Some(durations)) => server.access_log(move || CountingLog::new(durations.clone(), None::<WorkerLog>)),
+        (None, Some(durations)) => server.access_log(move || CountingLog::new(&durations, None::<WorkerLog>)),
         (Some(LogMakers::Single(logs)), None) => server.access_log(move || logs.for_worker()),
         (Some(LogMakers::Single(logs)), Some(durations)) => {
-            server.access_log(move || CountingLog::new(durations.clone(), Some(logs.for_worker())))
+            server.access_log(move || CountingLog::new(&durations, Some(logs.for_worker())))
         }
         (Some(LogMakers::Routed(logs)), None) => server.access_log(move || logs.for_worker()),
         (Some(LogMakers::Routed(logs)), Some(durations)) => {
-            server.access_log(move || CountingLog::new(durations.clone(), Some(logs.for_worker())))
+            server.access_log(move || CountingLog::new(&durations, Some(logs.for_worker())))
         }
     }
 }

@@ -213,7 +213,7 @@ fn the_cheaper_of_two_has_it() {
     for (weights, latencies, active, expected) in cases {
         let servers = servers(&weights);
         for (server, latency) in servers.iter().zip(latencies).filter(|(_, latency)| *latency > 0) {
-            server.latency.note(Duration::from_micros(latency), NOW);
+            server.load.latency.note(Duration::from_micros(latency), NOW);
         }
         let _leases = lease(&servers, &active);
         let mut balancer = Balancer::new(&Balancing::Latency, &servers, 5);
@@ -226,13 +226,13 @@ fn the_cheaper_of_two_has_it() {
 fn slow_servers_are_avoided_for_a_while() {
     let servers = servers(&[1; 4]);
     for (server, milliseconds) in servers.iter().zip([1, 1, 1, 100]) {
-        server.latency.note(Duration::from_millis(milliseconds), NOW);
+        server.load.latency.note(Duration::from_millis(milliseconds), NOW);
     }
     let mut balancer = Balancer::new(&Balancing::Latency, &servers, 5);
     let mut asked = |after: Duration| {
         let now = NOW + after;
         for server in &servers[..3] {
-            server.latency.note(Duration::from_millis(1), now);
+            server.load.latency.note(Duration::from_millis(1), now);
         }
         let candidates = all(&servers);
         (0..1000).filter(|_| balancer.choose(&candidates, 0, now) == Some(3)).count()

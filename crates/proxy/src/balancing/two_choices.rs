@@ -37,7 +37,7 @@ impl Candidate<'_> {
     /// The cost of one more request.
     fn cost(&self, now: Moment) -> Load {
         let active = self.server.active();
-        let latency = match (self.server.latency.microseconds(now), active) {
+        let latency = match (self.server.load.latency.microseconds(now), active) {
             (0, 0) => 0,
             (0, _) => UNKNOWN,
             (known, _) => known.min(UNKNOWN),

@@ -21,13 +21,13 @@ impl Forwarding {
         let bad = matches!(answer.head.status.as_u16(), 502..=504);
         let outcome = if bad { Outcome::Failure } else { Outcome::Success };
         if bad {
-            server.counters.failures.add(1);
+            server.load.counters.failures.add(1);
         }
         self.local.upstream.note_outcome(server, outcome, self.local.now());
         // The time for which the client sends its body does not measure the server.
         let is_streamed = self.has_body && self.whole.is_none();
         if let Some(asked) = if is_streamed { answer.asked } else { Some(began) } {
-            server.latency.note(asked.elapsed(), self.local.now());
+            server.load.latency.note(asked.elapsed(), self.local.now());
         }
     }
 
@@ -49,9 +49,9 @@ impl Forwarding {
         if failure.processed == Processed::Unlikely {
             return;
         }
-        server.counters.failures.add(1);
+        server.load.counters.failures.add(1);
         self.local.upstream.note_outcome(server, Outcome::Failure, self.local.now());
-        server.latency.note(took.max(FAILED), self.local.now());
+        server.load.latency.note(took.max(FAILED), self.local.now());
     }
 }
 

@@ -63,7 +63,7 @@ impl Fixture {
     }
 
     fn unsolicited(&self) -> u64 {
-        self.server.counters.unsolicited.value()
+        self.server.load.counters.unsolicited.value()
     }
 }
 

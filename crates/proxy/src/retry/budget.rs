@@ -7,7 +7,10 @@ use serow_net::Moment;
 /// How many requests may be sent again, in per cent of those that came: without a bound, servers that fail because they
 /// have too much to do would get as much again with each try. Shared by the threads of an upstream, without a lock:
 /// those that ask at the same time may get one more each.
+///
+/// Each request changes it: on cache lines of its own, since all threads read the settings of the upstream beside it.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Budget {
     /// One for each of the last seconds.
     slots: [Slot; SLOTS as usize],

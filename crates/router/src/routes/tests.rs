@@ -10,9 +10,9 @@ fn an_index_changes_no_choice_of_a_route() {
     let (mut cases, mut left_out, mut kinds) = (0_u32, 0_usize, [0_u32; 4]);
     for _ in 0..LISTS {
         let list: Vec<Route<()>> = (0..numbers.below(24) + 1).map(|_| numbers.route()).collect();
-        let mut indexed = Routes::new(Site::new(list.clone()), &mut Vec::new());
+        let mut indexed = Routes::new(Site::new(list.clone()), &mut Kept::default());
         indexed.index = RouteIndex::of_each(&list);
-        let mut linear = Routes::new(Site::new(list), &mut Vec::new());
+        let mut linear = Routes::new(Site::new(list), &mut Kept::default());
         linear.index = RouteIndex::without_index(linear.entries.len());
         for _ in 0..REQUESTS {
             let (request, start) = (numbers.request(), numbers.start(linear.entries.len()));
@@ -59,7 +59,7 @@ fn of_very_many_routes_only_those_with_the_literals_of_a_path_are_tried() {
             Route { conditions, ..Route::new(pattern, Action::Handle(())) }
         })
     });
-    let routes = Routes::new(Site::new(routes.collect()), &mut Vec::new());
+    let routes = Routes::new(Site::new(routes.collect()), &mut Kept::default());
     for (kind, path) in [
         "/exact/77",
         "/prefix77/a/b",

@@ -1,7 +1,10 @@
 //! Which route takes a request, and what is answered where none does.
 
+use std::borrow::Cow;
+
 use crate::support::{Named, With, answer, attempt, get, handle, now, redirect, request, respond, rewrite, router};
-use serow_message::{Handler, Method, Request, Response};
+use bytes::Bytes;
+use serow_message::{BodyKind, Handler, Headers, Method, Request, Response};
 use serow_router::{Action, FixedResponse, Route, Routed, Router, RouterError};
 
 #[test]
@@ -236,4 +239,35 @@ fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
         assert_eq!(from.is_some(), is_attempt && expected.starts_with("files"), "{method} {target}");
         assert_eq!(allow.as_deref(), (method == "POST").then_some("GET, HEAD"), "{method} {target}");
     }
+}
+
+#[test]
+fn a_request_gets_the_header_changes_of_its_route_without_a_reference_that_workers_share() {
+    let router = router(vec![handle("/*", "all").headers(&[("X-From", "route")])]);
+    let routed = router.route(&mut request("GET", "/a", None), |_, _| None);
+    let Routed::Handler { headers, .. } = routed else { panic!("{routed:?}") };
+    assert!(matches!(headers, Cow::Borrowed(_)), "{headers:?}");
+    assert!(!headers.is_empty());
+}
+
+#[test]
+fn the_routers_of_workers_share_no_memory_of_their_answers() {
+    let original = router(vec![respond("/fixed", 410)]);
+    let worker = original.clone();
+    let place = |router: &Router<Named>| {
+        let mut request = request("GET", "/fixed", None);
+        let routed = router.route(&mut request, |_, _| None);
+        let Routed::Answer { response, .. } = routed else { panic!("{routed:?}") };
+        let BodyKind::Bytes(body) = response.body.into_kind() else { panic!("no bytes") };
+        (response.headers, body)
+    };
+    // All of them live until the end, so that no place is used twice.
+    let (first, second, other) = (place(&original), place(&original), place(&worker));
+    let of = |(headers, body): &(Headers, Bytes)| {
+        (headers.get("content-type").unwrap().as_ptr() as usize, body.as_ptr() as usize)
+    };
+    assert_eq!(of(&first), of(&second));
+    assert_ne!(of(&first).0, of(&other).0);
+    assert_ne!(of(&first).1, of(&other).1);
+    assert_eq!(first.1, other.1);
 }

@@ -44,9 +44,15 @@ pub struct CacheReport {
 }
 
 /// The counters of a store. Each thread adds to a group of its own, unless there are very many.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CacheCounters {
-    groups: [Group; GROUPS],
+    groups: Box<[Group]>,
+}
+
+impl Default for CacheCounters {
+    fn default() -> Self {
+        Self { groups: std::iter::repeat_with(Group::default).take(GROUPS).collect() }
+    }
 }
 
 /// On cache lines of its own, so that no core waits for another's counters: 128 bytes, since processors fetch lines in
@@ -129,8 +135,8 @@ thread_local! {
 
 static NEXT_GROUP: AtomicUsize = AtomicUsize::new(0);
 
-/// As many as most servers have threads.
-const GROUPS: usize = 32;
+/// As many as nearly all servers have threads: 16 KB for each store.
+const GROUPS: usize = 128;
 
 #[cfg(test)]
 mod tests {

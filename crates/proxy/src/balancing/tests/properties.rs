@@ -57,7 +57,7 @@ proptest! {
                 prop_assert!(candidate.is_some(), "{:?} {:?}", &method, step);
                 let server = &servers[candidate.unwrap().place];
                 leases.extend(Lease::take(server));
-                server.latency.note(Duration::from_micros(step.key % 1_000_000), now);
+                server.load.latency.note(Duration::from_micros(step.key % 1_000_000), now);
                 if step.ends {
                     leases.clear();
                 }
