@@ -219,12 +219,7 @@ impl Encryption {
         self.poll_flush_before(More::Nothing, socket, context)
     }
 
-    fn poll_flush_before(
-        &mut self,
-        more: More,
-        socket: &Socket,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_flush_before(&mut self, more: More, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.sealed.len() {
             self.sent += ready!(socket.poll_send(context, &self.sealed[self.sent..], more))?;
         }
