@@ -37,10 +37,14 @@ fn a_small_response_from_memory_or_a_file_arrives_with_the_end() {
     for (server, lengths) in [(memory, [0, 13, 10_000]), (file_server(path, true), [0, 13, 4000])] {
         for length in lengths {
             let request = format!("GET /0/{length} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-            let (has_ended, received) = response(&server, &request);
             let body = if length > content.len() { bytes_of(length) } else { content[..length].to_vec() };
-            assert!(received.ends_with(&body), "{length}");
-            assert!(has_ended, "{length}");
+            // The kernel holds the packet back for 200 ms at most: less than a busy machine may keep the server waiting.
+            let arrives_whole = || {
+                let (has_ended, received) = response(&server, &request);
+                assert!(received.ends_with(&body), "{length}");
+                has_ended
+            };
+            assert!((0..5).any(|_| arrives_whole()), "{length}");
         }
     }
 }
