@@ -20,7 +20,7 @@ WARM_UP = 0.1
 IDLE_SECONDS = 6
 # A server that takes many times as long for a request gets a part of the requests.
 SLOW = {"caddy": 0.1}
-# What may come in addition to the bodies, by request: heads, and packets with acknowledgements.
+# Bytes that may come in addition to the bodies, by request: heads, and packets with acknowledgements.
 OVERHEAD, OVERHEAD_SHARE = 1_000, 1.2
 NOT_MEASURED = Usage(0, 0, {})
 

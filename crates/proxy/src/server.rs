@@ -43,7 +43,7 @@ pub struct Server {
     pub(crate) warnings: LogLimit,
 }
 
-/// What each request changes, whichever thread forwards it: on cache lines of its own, since all threads read the rest of
+/// The state that each request changes, whichever thread forwards it: on cache lines of its own, since all threads read the rest of
 /// a server for each request, also for those that go to another server.
 #[derive(Debug, Default)]
 #[repr(align(128))]

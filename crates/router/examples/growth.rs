@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for (kind, ..) in KINDS {
         for count in [1, 10, 100, 1_000, 10_000] {
-            // What many numbers would make too large.
+            // Many numbers would make these too large.
             if kind != "regex-without-literals" || count <= 100 {
                 println!("{kind}, {count} routes: {:.0} ns", run(kind, count, REQUESTS)?);
             }

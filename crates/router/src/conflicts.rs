@@ -103,21 +103,15 @@ impl<'r, H> EarlierRoutes<'r, H> {
     ) -> Option<usize> {
         let rewrites_before = self.rewrites.partition_point(|rewrite| *rewrite < number);
         let first = rewrites_before.checked_sub(1).map_or(0, |last| self.rewrites[last] + 1);
-        let takes_all = |earlier: &Route<H>| {
-            !is_try(earlier)
-                // A script that chooses a name passes the routes of other names by.
-                && (route.name.is_none() || earlier.name == route.name)
-                && earlier.methods.include(&route.methods)
-                && covers(earlier)
-                && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
-        };
         // A pattern that covers another one has no literal that a sample of that does not contain.
         let sample = pattern.samples().next()?;
         let hashes = [Conditions::default().hash(), route.conditions.hash()];
         let first_of = |group: &Group| {
             let first = group.numbers.partition_point(|earlier| *earlier < first);
             let candidates = group.index.candidates(&sample, first, false).map(|place| group.numbers[place]);
-            candidates.take_while(|earlier| *earlier < number).find(|earlier| takes_all(&self.routes[*earlier]))
+            candidates
+                .take_while(|earlier| *earlier < number)
+                .find(|earlier| takes_all(&self.routes[*earlier], route, &covers))
         };
         hashes.iter().filter_map(|hash| first_of(self.groups.get(hash)?)).min()
     }
@@ -132,6 +126,16 @@ fn is_rewrite<H>(route: &Route<H>) -> bool {
     matches!(route.action, Action::Rewrite(_))
 }
 
+/// Whether an earlier route takes all requests of a route for paths that it covers.
+fn takes_all<H>(earlier: &Route<H>, route: &Route<H>, covers: impl Fn(&Route<H>) -> bool) -> bool {
+    !is_try(earlier)
+        // A script that chooses a name passes the routes of other names by.
+        && (route.name.is_none() || earlier.name == route.name)
+        && earlier.methods.include(&route.methods)
+        && covers(earlier)
+        && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,14 +145,7 @@ mod tests {
     fn answers(routes: &[Route<()>], number: usize, covers: impl Fn(&Route<()>) -> bool) -> Option<usize> {
         let route = &routes[number];
         let first = routes[..number].iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
-        (first..number).find(|place| {
-            let earlier = &routes[*place];
-            !is_try(earlier)
-                && (route.name.is_none() || earlier.name == route.name)
-                && earlier.methods.include(&route.methods)
-                && covers(earlier)
-                && (earlier.conditions == route.conditions || earlier.conditions.is_empty())
-        })
+        (first..number).find(|place| takes_all(&routes[*place], route, &covers))
     }
 
     #[test]

@@ -68,7 +68,9 @@
 //!
 //! Routes are tried in their order, without those that cannot match: of many routes, an index finds the few whose literal
 //! parts the path contains, in paths as in expressions. A lookup costs nearly the same for ten routes as for 100,000,
-//! unless many routes have the same path, or expressions without any literal, such as `^/[0-9]+$`. Routing does not allocate for a request that is neither rewritten nor redirected,
+//! unless many routes have the same path, or expressions without any literal, such as `^/[0-9]+$`.
+//!
+//! Routing does not allocate for a request that is neither rewritten nor redirected,
 //! except for a path that must be cleaned and has more than 512 bytes, for a 405, for headers that are set in the
 //! response of a handler, and for variables. Conditions do not allocate.
 #![forbid(unsafe_code)]

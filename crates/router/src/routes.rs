@@ -45,7 +45,7 @@ pub(crate) struct Routes {
 #[derive(Debug)]
 struct Entry {
     pattern: PathPattern,
-    /// What the path must match besides.
+    /// The expression that the path must match besides.
     expression: Option<Expression>,
     methods: Methods,
     /// The number of its name among those of the site.
@@ -363,7 +363,7 @@ impl Routes {
     }
 }
 
-/// What routes name by its number. Each clone of a router has its own.
+/// The handlers and fixed responses that routes name by their number. Each clone of a router has its own.
 #[derive(Debug)]
 pub(crate) struct Kept<H> {
     pub(crate) handlers: Vec<H>,

@@ -8,7 +8,7 @@ use serow_http3::{Endpoint, Follows, OwnStream, StreamId};
 
 use super::{Http3Streams, of_quic, to_quic};
 
-/// What the machine wrote at once: heads and the headers of frames, and the content behind them, which may be memory that
+/// Bytes that the machine wrote at once: heads and the headers of frames, and the content behind them, which may be memory that
 /// others share. QUIC keeps both as they are until the peer has received them.
 #[derive(Clone, Debug, Default)]
 pub struct Piece([Bytes; 2]);

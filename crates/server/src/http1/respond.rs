@@ -46,7 +46,7 @@ impl<H: Handler> Http1<H> {
             BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes)?,
             BodyKind::Bytes(bytes) => {
                 self.transport.begin_turn();
-                self.send_bytes(bytes, self.what_follows()).await?;
+                self.send_bytes(bytes, self.more_after_body()).await?;
             }
             BodyKind::File(range) => {
                 self.transport.begin_turn();
@@ -90,7 +90,7 @@ impl<H: Handler> Http1<H> {
     }
 
     /// Whether the last bytes of a body may wait for the end of the connection, to leave in one packet with it.
-    fn what_follows(&self) -> More {
+    fn more_after_body(&self) -> More {
         if self.closes_at_once() { More::Follows } else { More::Nothing }
     }
 
@@ -98,7 +98,7 @@ impl<H: Handler> Http1<H> {
     async fn send_file(&mut self, mut range: FileRange) -> Result<(), End> {
         let length = range.length;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
-        let more = self.what_follows();
+        let more = self.more_after_body();
         let outcome = self.transport.flush_with_file(&mut range, more).await;
         self.sent.body_bytes += length - range.length;
         outcome.map_err(End::Cut)

@@ -77,7 +77,7 @@ where
     }
 }
 
-/// What one turn writes.
+/// The bytes that one turn writes.
 struct Output {
     copied: Vec<u8>,
     /// Memory of a body behind it.
@@ -102,7 +102,8 @@ impl TurnOutput for Output {
 }
 
 impl Output {
-    /// What was written. QUIC keeps it until the client has received it: the buffer goes along where it is not mostly room.
+    /// The bytes that were written. QUIC keeps them until the client has received them: the buffer goes along where it is
+    /// not mostly room.
     fn take(&mut self) -> Piece {
         let shared = std::mem::take(&mut self.shared);
         if self.copied.len() > LENT_LENGTH / 2 {
