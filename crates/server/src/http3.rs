@@ -2,6 +2,7 @@
 
 mod connection;
 mod early_data;
+mod gathering;
 mod handshake;
 mod receiving;
 mod sending;

@@ -10,6 +10,7 @@ use std::{
 use serow_http3::{ErrorCode, Server};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_quic::Http3Streams;
+use serow_streams::ReceivedRequest;
 
 use super::{early_data::EarlyHandshake, sending::Progress, waiting::Waiting};
 use crate::{connection_deadline::ConnectionDeadline, multiplexed::Multiplexed, worker::Worker};
@@ -27,6 +28,8 @@ where
     pub(super) waiting: Waiting,
     /// Until the handshake is complete, where requests are answered before.
     pub(super) handshake: Option<EarlyHandshake>,
+    /// Requests whose handlers have not been called yet.
+    pub(super) gathered: Vec<ReceivedRequest>,
 }
 
 /// Why a connection ends.
@@ -60,6 +63,7 @@ where
             deadline,
             waiting: Waiting::Undecided,
             handshake,
+            gathered: Vec::new(),
         }
     }
 

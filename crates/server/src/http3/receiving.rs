@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serow_http3::{ProtocolError, StreamId};
+use serow_http3::{Event, ProtocolError, StreamId};
 use serow_message::{Handler, Request, Response};
 use serow_quic::{Delivery, Http3StreamsError};
 
@@ -46,6 +46,12 @@ where
 
     /// Reads all streams that have something and whose readers have room; returns the connection's end.
     pub(super) fn read_streams(&mut self) -> Option<End> {
+        let end = self.receive_streams();
+        self.begin_gathered();
+        end
+    }
+
+    fn receive_streams(&mut self) -> Option<End> {
         loop {
             let now = self.now();
             let Multiplexed { machine, exchanges, .. } = &mut self.requests;
@@ -68,11 +74,17 @@ where
                 Some(handshake) => handshake.held.admit(event),
                 None => Some(event),
             };
-            let Some(event) = event else { continue };
-            if let serow_http3::Event::Request(_) = event {
-                self.waiting = Waiting::Undecided;
+            match event {
+                Some(Event::Request(request)) => {
+                    self.waiting = Waiting::Undecided;
+                    self.gather(request);
+                }
+                Some(event) => {
+                    self.begin_gathered();
+                    self.requests.handle(event);
+                }
+                None => {}
             }
-            self.requests.handle(event);
         }
         self.streams.obey(&mut self.requests.machine);
     }

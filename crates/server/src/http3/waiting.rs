@@ -76,6 +76,7 @@ where
         }
         if waiting == Waiting::Request {
             self.requests.exchanges.rest();
+            self.gathered = Vec::new();
             self.requests.machine.release_memory();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
