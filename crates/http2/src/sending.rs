@@ -45,7 +45,13 @@ impl Connection {
 
     /// Writes a queued head.
     #[inline]
-    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
+    pub(crate) fn write_head(
+        &mut self,
+        id: StreamId,
+        date: &[u8],
+        alternative_service: Option<&[u8]>,
+        output: &mut Vec<u8>,
+    ) -> Result<(), UsageError> {
         // What was encoded before must be sent before: the peer decodes in the order in which it receives.
         self.write_control(output);
         let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
@@ -58,6 +64,9 @@ impl Connection {
         let start = frame::begin_headers(output);
         self.encoder.encode_status(head.status, output);
         head.show_fields(date, |name, known, value| self.encoder.encode(name, known, value, output));
+        if let Some(value) = alternative_service.filter(|_| !head.headers.contains(KnownHeader::AltSvc)) {
+            self.encoder.encode(b"alt-svc", Some(KnownHeader::AltSvc), value, output);
+        }
         frame::finish_headers(start, id, end, self.allowed.max_frame_size as usize, output);
         self.note_served(place, 0, end);
         Ok(())

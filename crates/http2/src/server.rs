@@ -1,6 +1,6 @@
 //! The server's side of a connection.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 use core::time::Duration;
 
 use bytes::BytesMut;
@@ -31,15 +31,25 @@ use crate::{
 /// 5. Call [`Server::handle_timeout`] at [`Server::deadline`], and close when [`Server::is_finished`].
 pub type Server = Endpoint<ServerRole>;
 
-/// The role of a [`Server`], which keeps nothing of its own.
+/// The role of a [`Server`].
 #[derive(Debug)]
-pub struct ServerRole;
+pub struct ServerRole {
+    alternative_service: Option<Arc<[u8]>>,
+}
 
 impl Server {
     /// The state of a new connection; its settings are queued at once.
     #[must_use]
     pub fn new(limits: Limits, now: Duration) -> Self {
-        Self { connection: Connection::new(Sender::Client, limits, now), role: ServerRole }
+        Self {
+            connection: Connection::new(Sender::Client, limits, now),
+            role: ServerRole { alternative_service: None },
+        }
+    }
+
+    /// The value of Alt-Svc (RFC 7838 §3) in the responses of handlers that have no such field of their own.
+    pub fn set_alternative_service(&mut self, value: Option<Arc<[u8]>>) {
+        self.role.alternative_service = value;
     }
 
     /// Takes frames from the front of the input until there is an event; `None` where more input is needed.
@@ -155,7 +165,7 @@ impl Server {
     /// Where no head waits.
     #[inline]
     pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
-        self.connection.write_head(stream, date, output)
+        self.connection.write_head(stream, date, self.role.alternative_service.as_deref(), output)
     }
 
     /// Nobody will read the rest of the stream's body. What comes of it is passed over. Where the response is complete

@@ -13,7 +13,7 @@ mod turn;
 mod waiting_body;
 mod websocket;
 
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 
 use serow_message::{Connection, Handler, Request, Response};
 use serow_streams::Follows;
@@ -43,8 +43,6 @@ where
     stream_counter: StreamCounter,
     /// What follows on the stream that was written last.
     follows: Follows,
-    /// The value of Alt-Svc for responses, where HTTP/3 is served at the same address.
-    pub(crate) alternative: Option<Arc<[u8]>>,
 }
 
 impl<M, H, C, F> Multiplexed<M, H, C, F>
@@ -57,17 +55,7 @@ where
     pub(crate) fn new(worker: Rc<Worker<H>>, machine: M, connection: Connection, call: C) -> Self {
         let stream_counter = StreamCounter::new(&worker.counters, M::streams);
         let (exchanges, request_log) = (Exchanges::new(), RequestLog::default());
-        Self {
-            worker,
-            machine,
-            connection,
-            exchanges,
-            request_log,
-            call,
-            stream_counter,
-            follows: Follows::More,
-            alternative: None,
-        }
+        Self { worker, machine, connection, exchanges, request_log, call, stream_counter, follows: Follows::More }
     }
 
     /// Passes the machine's counters on. `is_held_back`: there is more to send than can be sent at present.

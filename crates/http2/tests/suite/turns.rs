@@ -1,6 +1,6 @@
 //! What a server says to a caller, in turn and out of it.
 
-use core::time::Duration;
+use core::{ops::ControlFlow, time::Duration};
 
 use bytes::BytesMut;
 use serow_http2::{
@@ -53,6 +53,32 @@ fn a_request_and_its_response() {
     assert_eq!(server.write_data(stream, b"hello", true, &mut output), Ok(()));
     assert!(output.ends_with(b"\0\0\x05\0\x01\0\0\0\x01hello"));
     assert_eq!((server.active_streams(), server.next_turn(100)), (0, None));
+}
+
+#[test]
+fn responses_announce_an_alternative_service_unless_they_say_something_else() {
+    for own in [None, Some("clear")] {
+        let (mut server, request) = received("GET", &[]);
+        server.set_alternative_service(Some(b"h3=\":1\""[..].into()));
+        let mut headers = Headers::new();
+        if let Some(own) = own {
+            headers.append("alt-svc", own).expect("a field");
+        }
+        server.send_head(request.stream, StatusCode::OK, headers, BodyLength::Known(0)).expect("its turn");
+        server.write_control(&mut Vec::new());
+        let mut output = Vec::new();
+        server.write_head(request.stream, b"", &mut output).expect("its turn");
+        let mut values = Vec::new();
+        Decoder::new(4096)
+            .decode(&output[9..], |field| {
+                if field.name == b"alt-svc" {
+                    values.push(field.value.to_vec());
+                }
+                ControlFlow::Continue(())
+            })
+            .expect("a field block");
+        assert_eq!(values, [own.unwrap_or("h3=\":1\"").as_bytes()]);
+    }
 }
 
 fn head(status: u16) -> ResponseHead {

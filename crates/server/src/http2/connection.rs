@@ -48,10 +48,10 @@ where
     pub(super) fn new(worker: Rc<Worker<H>>, transport: Transport<H>, connection: Connection, call: C) -> Self {
         worker.clock.update();
         let now = Duration::from_millis(worker.clock.now().milliseconds());
-        let machine = Server::new(worker.settings.limits.http2(), now);
+        let mut machine = Server::new(worker.settings.limits.http2(), now);
+        machine.set_alternative_service(transport.alternative.clone());
         let pace = Pace::new(worker.settings.pacing);
-        let mut requests = Multiplexed::new(worker, machine, connection, call);
-        requests.alternative.clone_from(&transport.alternative);
+        let requests = Multiplexed::new(worker, machine, connection, call);
         Self { requests, transport, waiting: Waiting::Head, pace }
     }
 

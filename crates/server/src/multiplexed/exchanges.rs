@@ -1,6 +1,7 @@
 //! The exchanges of a connection, and which of them have to be polled.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Wake, Waker},
@@ -17,7 +18,7 @@ pub(crate) struct Exchanges<F> {
     /// The free slots.
     free: Vec<u32>,
     /// The slot of each stream's exchange, in the order of the streams.
-    streams: Vec<(StreamId, u32)>,
+    streams: VecDeque<(StreamId, u32)>,
     woken: Arc<Woken>,
     /// The woken exchanges that are being polled.
     polling: Vec<u32>,
@@ -44,7 +45,7 @@ impl<F> Exchanges<F> {
         Self {
             places: Vec::new(),
             free: Vec::new(),
-            streams: Vec::new(),
+            streams: VecDeque::new(),
             woken: Arc::default(),
             polling: Vec::new(),
             is_in_round: false,
@@ -84,7 +85,7 @@ impl<F> Exchanges<F> {
             place.informational = InformationalQueue::default();
         }
         // Streams are opened in ascending order.
-        let at = match self.streams.last() {
+        let at = match self.streams.back() {
             Some((last, _)) if *last >= stream => self.streams.partition_point(|(other, _)| *other < stream),
             _ => self.streams.len(),
         };
@@ -179,7 +180,7 @@ impl<F> Exchanges<F> {
         if self.streams.is_empty() && self.places.len() > PLACES_KEPT {
             self.places = Vec::new();
             self.free = Vec::new();
-            self.streams = Vec::new();
+            self.streams = VecDeque::new();
             self.polling = Vec::new();
             self.spare = None;
             // Wakers that somebody still holds belong to the old list.

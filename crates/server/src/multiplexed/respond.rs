@@ -10,7 +10,6 @@ use super::{
     tunnel::Tunnel,
     websocket,
 };
-use crate::alternative_service::announce;
 
 impl<M, H, C, F> Multiplexed<M, H, C, F>
 where
@@ -33,9 +32,6 @@ where
         if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
-        }
-        if let Some(alternative) = &self.alternative {
-            announce(alternative, &mut headers);
         }
         if exchange.is_websocket {
             status = websocket::translate(status, &mut headers);

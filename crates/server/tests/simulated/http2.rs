@@ -2,6 +2,8 @@
 
 #[path = "../suite/http2/access.rs"]
 mod access;
+#[path = "../suite/http2/arrival.rs"]
+mod arrival;
 #[path = "../suite/http2/bodies.rs"]
 mod bodies;
 #[path = "../suite/http2/expectations.rs"]

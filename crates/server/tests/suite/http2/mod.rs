@@ -2,6 +2,7 @@
 //! names above.
 
 mod access;
+mod arrival;
 mod bodies;
 mod expectations;
 mod fairness;
