@@ -61,12 +61,12 @@ where
     /// Lets the exchanges fill the output in the order of the scheduler, as long as they are of this urgency.
     fn take_turns(&mut self, demand: Demand, room: usize) {
         while let Some(left) = room.checked_sub(self.transport.output.len()).filter(|left| *left > 0) {
-            if self.demand() != Some(demand) {
-                break;
-            }
             // With its header, a frame is not to go beyond the room: what does would be a record, and a call, of its
             // own.
             let Some(turn) = self.requests.machine.next_turn(left.saturating_sub(FRAME_HEADER).max(1)) else { break };
+            if self.requests.demand(turn.stream) != demand {
+                break;
+            }
             if turn.bytes >= MUCH {
                 self.transport.expect_much();
             }
