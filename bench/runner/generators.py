@@ -17,6 +17,8 @@ from .process import Running
 from .rows import Row
 
 WARM_UP = 0.1
+# Of the connections whose memory is measured: more would change the figure.
+LOST = 0.02
 IDLE_SECONDS = 6
 # A server that takes many times as long for a request gets a part of the requests.
 SLOW = {"caddy": 0.1}
@@ -110,8 +112,10 @@ class Generators:
         if process.returncode:
             raise Failed(f"serow bench: {problem.strip()}")
         report = json.loads(said)
-        if report["summary"]["connections_made"] != connections or any(report["errors"].values()):
-            raise Failed(f"{report['summary']['connections_made']} connections instead of {connections}; {report['errors']}")
+        made, failed = report["summary"]["connections_made"], sum(report["errors"].values())
+        # nginx and Caddy lose a few of a thousand that begin within two seconds, which their clients replace.
+        if abs(made - connections) > LOST * connections or failed > LOST * connections:
+            raise Failed(f"{made} connections instead of {connections}; {report['errors']}")
         return growth / connections
 
 
