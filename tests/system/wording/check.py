@@ -13,7 +13,8 @@ from . import commits, rules, sources
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 DESCRIPTION = """Finds wording that the glossary in CONTRIBUTING.md replaces.
 The rules and their exceptions are in tests/system/wording/rules.toml."""
-CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs", "tests/fuzzing/**/*.rs")
+CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs", "tests/fuzzing/**/*.rs",
+           "tests/**/*.py", "bench/**/*.py", "packages/**/*.py", "findings/*.sh")
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ import tomllib
 from .sources import Texts
 
 FILE = pathlib.Path(__file__).with_name("rules.toml")
-KEYS = {"write", "text", "names", "identifier", "types", "files", "example", "paths", "except"}
+KEYS = {"write", "text", "comments", "names", "identifier", "types", "files", "example", "paths", "except"}
 OF_FILE = " (name of the file)"
 # The words of a name: `HTTP`, `Door`, `settings`, `MAX`.
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -49,6 +49,7 @@ class Rule:
     # What it finds: the tests prove that it does.
     example: str
     text: re.Pattern[str] | None
+    comments: re.Pattern[str] | None
     names: re.Pattern[str] | None
     identifier: re.Pattern[str] | None
     types: re.Pattern[str] | None
@@ -68,10 +69,11 @@ class Rule:
 
     def in_texts(self, texts: Texts, exceptions: list[Exemption]) -> list[tuple[int, str]]:
         spots = []
-        for prose in texts.prose if self.text else []:
-            hits = list(self.text.finditer(prose.text))
+        searches = [(self.text, prose) for prose in texts.prose] + [(self.comments, prose) for prose in texts.comments]
+        for pattern, prose in searches:
+            hits = list(pattern.finditer(prose.text)) if pattern else []
             covers = [each.text for each in exceptions if each.text] if hits else []
-            spans = [cover.span() for pattern in covers for cover in pattern.finditer(prose.text)]
+            spans = [cover.span() for allowed in covers for cover in allowed.finditer(prose.text)]
             spots += [(prose.origin(hit.start()), hit.group()) for hit in hits
                       if not any(first <= hit.start() and hit.end() <= last for first, last in spans)]
         return spots
@@ -121,7 +123,7 @@ def rule(table: dict) -> Rule:
     for each in table.get("except", []):
         exceptions.append(Exemption(each["reason"], compiled(each.get("text"), re.IGNORECASE),
                                      compiled(each.get("names")), tuple(each.get("paths", []))))
-    patterns = [compiled(table.get("text"), re.IGNORECASE),
+    patterns = [compiled(table.get("text"), re.IGNORECASE), compiled(table.get("comments")),
                 *(compiled(table.get(key)) for key in ("names", "identifier", "types", "files"))]
     return Rule(table["write"], table["example"], *patterns, tuple(table.get("paths", [])), tuple(exceptions))
 

@@ -23,6 +23,12 @@ RUST = re.compile(r"""
 """, re.VERBOSE | re.DOTALL)
 TEST_MODULE = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*"
                          r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*([;{])")
+FUNCTION = re.compile(r"\bdef (\w+)")
+SCRIPT = re.compile(r"""
+    (?P<comment>(?<![^\s])\#[^\n]*(?:\n[ \t]*\#[^\n]*)*)
+  | \"\"\"(?P<docstring>.*?)\"\"\"
+  | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
+""", re.VERBOSE | re.DOTALL)
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -50,10 +56,12 @@ class Prose:
 
 @dataclasses.dataclass
 class Texts:
-    """Of a file: prose; the first occurrence of each name, and the types that it defines, as (offset, name)."""
+    """Of a file: prose and comments; the first occurrence of each name, and the types that it defines, as (offset, name)."""
 
     whole: str
     prose: list[Prose]
+    # For rules of sentences: prose without string literals, and the comments of code.
+    comments: list[Prose]
     names: list[tuple[int, str]]
     types: list[tuple[int, str]]
 
@@ -66,7 +74,10 @@ def read(path: pathlib.Path, in_tests: bool) -> Texts:
     text = path.read_text(errors="replace")
     if path.suffix == ".rs":
         return rust(text, in_tests)
-    return Texts(text, [Prose(toml(text) if path.suffix == ".toml" else markdown(text))], [], [])
+    if path.suffix in (".py", ".sh"):
+        return Texts(text, [], [Prose(script(text))], [(found.start(1), found.group(1)) for found in FUNCTION.finditer(text)], [])
+    prose = [Prose(toml(text) if path.suffix == ".toml" else markdown(text))]
+    return Texts(text, prose, prose, [], [])
 
 
 def blank(text: str) -> str:
@@ -97,10 +108,21 @@ def toml(text: str) -> str:
     return "".join(line if line.lstrip().startswith("#") else blank(line) for line in text.splitlines(keepends=True))
 
 
+def script(text: str) -> str:
+    """The comments and docstrings of a script in Python or of the shell."""
+    mask, end = list(blank(text)), 0
+    for token in SCRIPT.finditer(text):
+        start, end = token.span("comment") if token.group("comment") else token.span("docstring")
+        if start >= 0:
+            mask[start:end] = token.group()[start - token.start():end - token.start()]
+    return "".join(mask)
+
+
 def rust(text: str, in_tests: bool) -> Texts:
     """Rustdoc and string literals, these only outside tests; and names."""
     tests = test_blocks(text)
-    docs, strings, names, types, before = list(blank(text)), list(blank(text)), {}, [], ""
+    docs, strings, lines = (list(blank(text)) for _ in range(3))
+    names, types, before = {}, [], ""
     for token in RUST.finditer(text):
         start, end = token.span()
         if token.lastgroup == "doc":
@@ -109,6 +131,11 @@ def rust(text: str, in_tests: bool) -> Texts:
             margin = re.compile(r"\n[ \t]*(?=//[/!])").match(text, end)
             if margin:
                 docs[end:margin.end()] = margin.group()
+        elif token.lastgroup == "line":
+            lines[start:end] = "  " + token.group()[2:]
+            margin = re.compile(r"\n[ \t]*(?=//(?![/!]))").match(text, end)
+            if margin:
+                lines[end:margin.end()] = margin.group()
         elif token.group("raw") or token.group("string"):
             if not in_tests and not any(first <= start < last for first, last in tests):
                 strings[start:end] = literal(token.group())
@@ -118,8 +145,9 @@ def rust(text: str, in_tests: bool) -> Texts:
             if before in ("struct", "enum", "union", "trait", "type"):
                 types.append((start, name))
             before = name
-    prose = [Prose(outside_fences("".join(docs))), Prose("".join(strings))]
-    return Texts(text, prose, [(offset, name) for name, offset in names.items()], types)
+    docs = Prose(outside_fences("".join(docs)))
+    comments = [docs, Prose(outside_fences("".join(lines)))]
+    return Texts(text, [docs, Prose("".join(strings))], comments, [(offset, name) for name, offset in names.items()], types)
 
 
 def literal(token: str) -> str:
