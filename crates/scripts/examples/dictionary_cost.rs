@@ -1,5 +1,5 @@
-//! What an operation of `serow.shared` costs: in a process of its own, and where other processes may have the dictionary,
-//! as with `serow run`.
+//! Measures the cost of an operation of `serow.shared`: in a process that is alone, and where other processes may have
+//! the dictionary, as with `serow run`.
 //!
 //! `cargo run --release -p serow-scripts --features lua --example dictionary_cost [ROUNDS]`; a round has a thousand
 //! operations. The cost of the loop around them is subtracted.

@@ -1,4 +1,4 @@
-//! What the function `request` of a script costs, without a server around it.
+//! Measures the cost of the function `request` of a script, without a server around it.
 //!
 //! `cargo run --release -p serow-scripts --features lua --example script_cost [ROUNDS [KIND]]`; with a KIND (empty, read,
 //! write, none), only that runs: valgrind counts its instructions so, as the difference of two numbers of rounds.

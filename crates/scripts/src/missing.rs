@@ -14,7 +14,7 @@ pub struct Script(Infallible);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError;
 
-/// What a script makes of a request.
+/// The decision of a script about a request.
 pub enum Begun {
     /// The handler gets it; then, if the script has a function for that, it gets the response.
     Handle(Request, Option<Watched>),

@@ -22,7 +22,7 @@ pub trait Redis: Send + Sync {
 /// The future of an answer of Redis.
 pub type RedisAnswered = Pin<Box<dyn Future<Output = Result<RedisValue, String>>>>;
 
-/// What Redis answers.
+/// An answer of Redis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedisValue {
     /// There is no such key.

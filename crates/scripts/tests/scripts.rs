@@ -196,7 +196,7 @@ async fn responses_are_changed() {
     }
 }
 
-/// What takes for ever, or grows without end, fails for its own client and for nobody else.
+/// A script that runs without end, or that grows without end, fails for its own client, and no other client notices.
 #[tokio::test(flavor = "current_thread")]
 async fn limits_hold() {
     for body in [
@@ -310,7 +310,7 @@ fn wrong_scripts_are_refused_with_the_place() {
     }
 }
 
-/// What could reach the system, native code or other states.
+/// Scripts have no function that could reach the system, native code or other states.
 #[tokio::test(flavor = "current_thread")]
 async fn nothing_reaches_the_system() {
     for name in [

@@ -27,7 +27,7 @@ local function response(request, response) response.headers.x_path = request.pat
 return { request = request, response = response, log = function() return { seen = seen } end }
 ";
 
-/// What the cases of a test say, a line for each problem; or why it is not a test.
+/// Runs a test, and returns a line for each problem of its cases; or why it is not a test.
 async fn run(test: &str) -> Result<Vec<String>, ScriptError> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rules.lua"), SCRIPT).unwrap();
@@ -101,7 +101,7 @@ async fn cases_run_in_their_order_in_one_state() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn what_is_not_a_test_is_refused() {
+async fn an_invalid_test_is_refused() {
     for (test, expected) in [
         ("return 1", "a_test.lua: a test returns a table with `script` and cases, not number"),
         ("return {}", "a_test.lua: the test names no script: write script = \"rules.lua\""),

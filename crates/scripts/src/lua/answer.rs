@@ -1,4 +1,4 @@
-//! What the function `request` returns: nothing, or a response.
+//! The value that the function `request` returns: nothing, or a response.
 
 use mlua::{Table, Value};
 use serow_gateway::error_page;
@@ -14,7 +14,7 @@ use crate::lua::{
 ///
 /// # Errors
 ///
-/// What is wrong with what it returned.
+/// Says why the value cannot be a response.
 pub(crate) fn of(value: &Value, request: &Headers) -> Result<Option<Response>, String> {
     match value {
         Value::Nil | Value::Boolean(false) => Ok(None),

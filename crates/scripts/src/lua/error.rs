@@ -1,8 +1,8 @@
-//! What is wrong with a script.
+//! Errors in a script.
 
 use std::fmt;
 
-/// What is wrong with a script: a line that begins with the file and the line number, where they are known.
+/// An error in a script: a line that begins with the file and the line number, where they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     message: String,
@@ -62,7 +62,7 @@ impl From<mlua::Error> for ScriptError {
     }
 }
 
-/// What happened, and the stack at that moment.
+/// The message of the error, and the stack at that moment.
 fn parts(error: &mlua::Error) -> (String, String) {
     match error {
         mlua::Error::CallbackError { traceback, cause } => {
@@ -118,7 +118,7 @@ fn with_column(message: &str, text: &[u8]) -> Option<String> {
     }
 }
 
-/// What tracebacks call the prelude: no file has this name.
+/// The name of the prelude in tracebacks: no file has this name.
 pub(crate) const PRELUDE: &str = "serow";
 
 /// How names of mlua's own chunks begin.

@@ -20,7 +20,7 @@ use crate::lua::{
 };
 use crate::{DEPTH_FIELD, RouteChoice, Script, ScriptError};
 
-/// What a script makes of a request.
+/// The decision of a script about a request.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once, and a box would be an allocation per request")]
 pub enum Begun {
     /// The handler gets it; then, if the script has a function for that, it gets the response.
@@ -149,7 +149,7 @@ impl Exchange {
         depth.unwrap_or_default()
     }
 
-    /// What becomes of a request whose function has returned this.
+    /// Decides about a request by the value that its function has returned.
     fn decide(self, value: Result<Value, ScriptError>) -> Begun {
         let answer = value.and_then(|value| {
             self.context.with(|request| answer::of(&value, &request.headers)).map_err(ScriptError::new)

@@ -64,14 +64,14 @@ impl HeldTable {
         (slot.generation * SLOTS + index as u64) as f64
     }
 
-    /// What has this number.
+    /// Returns the request or response with this number.
     pub(crate) fn get(&self, number: f64) -> Option<Held> {
         let (generation, index) = parts(number);
         let slots = self.slots.borrow();
         slots.slots.get(index).filter(|slot| slot.generation == generation)?.held.clone()
     }
 
-    /// Releases what has this number.
+    /// Releases the request or response with this number.
     pub(crate) fn release(&self, number: f64) {
         let (generation, index) = parts(number);
         let mut slots = self.slots.borrow_mut();

@@ -30,7 +30,7 @@ pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlu
     lua.globals().raw_set("serow", serow)
 }
 
-/// What `setup` gets: the files below the folder of the script, while it is loaded.
+/// The argument of `setup`: it reads files below the folder of the script, while the script is loaded.
 pub(crate) fn config(lua: &Lua, script: &Arc<Shared>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<Table> {
     let (script, is_loading) = (Arc::clone(script), Rc::clone(is_loading));
     let config = lua.create_table()?;

@@ -1,4 +1,4 @@
-//! What the function `log` returns: fields for the access log.
+//! The value that the function `log` returns: fields for the access log.
 
 use mlua::{Table, Value};
 
@@ -6,11 +6,11 @@ use crate::LogFields;
 
 use super::value_kind::kind;
 
-/// What the function `log` returned.
+/// The fields that the function `log` returned; `None` if it returned nothing.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// Says why the value cannot be fields of the log.
 pub(crate) fn of(value: &Value) -> Result<Option<LogFields>, String> {
     match value {
         Value::Nil => Ok(None),

@@ -117,8 +117,8 @@ impl Natives<'_> {
     }
 }
 
-/// Does something that needs little memory without the limit: mlua prepares for a failure at each step otherwise, which
-/// takes several times as long as what is done. What it made counts at the next step of the script.
+/// Does something that needs little memory without the limit: with it, mlua prepares for a failure at each step, which
+/// takes several times as long as the work itself. The memory that this takes counts at the next step of the script.
 pub(crate) fn without_limit<T>(lua: &Lua, memory: usize, make: impl FnOnce() -> T) -> T {
     let is_lifted = lua.set_memory_limit(0).is_ok();
     let made = make();

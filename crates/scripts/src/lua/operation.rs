@@ -1,4 +1,4 @@
-//! What a function of a script waits for, outside of Lua.
+//! Operations outside of Lua that a function of a script waits for.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::lua::{
     value_kind::{self, kind, number},
 };
 
-/// What a function of a script waits for.
+/// An operation that a function of a script waits for.
 pub(crate) enum Operation {
     /// That this time passes.
     Sleep(Duration),
@@ -29,11 +29,11 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// What the function asks for by these values.
+    /// The operation that the function requests by these values.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// Says why these values are not an operation.
     pub(crate) fn new(
         name: &Value,
         (argument, more): (&Value, &Value),
@@ -102,7 +102,7 @@ impl Operation {
     }
 }
 
-/// What a script gets of a body: nothing if it is too long.
+/// The text of a body for a script: nothing if the body is too long.
 fn text(lua: &Lua, read: Result<Option<Bytes>, String>) -> Result<Value, String> {
     match read? {
         Some(bytes) => lua.create_string(&bytes).map(Value::String).map_err(|error| error.to_string()),

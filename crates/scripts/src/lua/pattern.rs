@@ -3,7 +3,7 @@
 //!
 //! The syntax is that of Lua 5.1 §5.4.1, with `%f` and `%g` as in LuaJIT.
 
-/// What a pattern captured.
+/// A capture of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Capture {
     /// A part of the text, from here to there.

@@ -46,7 +46,7 @@ pub(crate) fn get(lua: &Lua, request: &Request, trusted: &TrustedProxies, name: 
 ///
 /// # Errors
 ///
-/// What is wrong with the value, or with the name.
+/// Says why the name or the value is wrong.
 pub(crate) fn set(request: &mut Request, choice: RouteChoice, name: &[u8], value: &Value) -> Result<(), String> {
     let Value::String(text) = value else {
         return Err(format!("{} is text, not {}", name.escape_ascii(), kind(value)));
@@ -94,7 +94,7 @@ fn set_query(request: &mut Request, query: &[u8]) -> Result<(), String> {
 fn set_method(request: &mut Request, method: &[u8]) -> Result<(), String> {
     let wrong = || format!("{:?} is not a method that a script can set", String::from_utf8_lossy(method));
     let method = Method::from_bytes(method).map_err(|_| wrong())?;
-    // What is sent after CONNECT is no body, and the target of both is of another form.
+    // The bytes after CONNECT are not a body, and its target has another form.
     if method == Method::CONNECT || request.method == Method::CONNECT {
         return Err(wrong());
     }

@@ -7,12 +7,12 @@ use mlua::{Function, LightUserData, Lua, LuaOptions, LuaString, StdLib, Table, V
 use crate::ScriptError;
 use crate::lua::{budget::Budget, error::PRELUDE, script::Shared};
 
-/// What a coroutine yields whose function has returned.
+/// The value that a coroutine yields when its function has returned.
 pub(crate) const DONE: LightUserData = LightUserData(std::ptr::without_provenance_mut::<c_void>(1));
-/// What it yields to wait for something.
+/// The value that it yields to wait for something.
 pub(crate) const WAIT: LightUserData = LightUserData(std::ptr::without_provenance_mut::<c_void>(2));
 
-/// What the prelude makes.
+/// The functions that the prelude makes.
 pub(crate) struct Prelude {
     /// Makes the function of coroutines that run the functions of a script.
     runner_of_one: Function,

@@ -22,7 +22,7 @@ pub struct Script {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the states of a script share.
+/// The part of a script that its states share.
 pub(crate) struct Shared {
     /// That of this script among all of the process.
     pub(crate) number: usize,

@@ -196,7 +196,7 @@ pub fn share_dictionary(file: Option<OwnedFd>) {
     *given() = Some(file);
 }
 
-/// What [`share_dictionary`] was called with.
+/// The argument of [`share_dictionary`], until the dictionary is opened; the outer `None` without a call.
 fn given() -> MutexGuard<'static, Option<Option<OwnedFd>>> {
     static GIVEN: Mutex<Option<Option<OwnedFd>>> = Mutex::new(None);
     GIVEN.lock().unwrap_or_else(PoisonError::into_inner)

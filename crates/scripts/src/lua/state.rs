@@ -29,7 +29,7 @@ pub(crate) struct State {
     budget: Rc<Budget>,
     /// Whether there is a function, by the places of hooks.
     hooks: [bool; 3],
-    /// What a coroutine runs that runs functions of the script.
+    /// The function of a coroutine that runs functions of the script.
     runner: Function,
     /// The requests and responses that the functions have.
     held: Rc<HeldTable>,
@@ -120,7 +120,7 @@ impl State {
         let values = self.budget.limit(self.limits.time, spent, || {
             self.lua.set_memory_limit(self.limits.memory)?;
             let values = thread.resume::<Values>(arguments);
-            // What the server does between is little, and much faster without the limit.
+            // Between the steps of a script, the server does little, and does it much faster without the limit.
             self.lua.set_memory_limit(0)?;
             values
         });

@@ -74,7 +74,7 @@ pub(crate) fn replace(lua: &Lua, budget: &Rc<Budget>) -> mlua::Result<()> {
     string.raw_set("gsub", gsub)
 }
 
-/// What takes the place of a match.
+/// The replacement of a match.
 enum Replacement {
     Text(LuaString),
     Table(Table),
@@ -133,7 +133,7 @@ fn replaced(
             count += 1;
             by.append(lua, text, found, &mut output)?;
         }
-        // What Lua has may not grow beyond its limit; what is made of it may not either.
+        // The memory of Lua has a limit; this buffer, which is outside of it, needs one as well.
         if output.len() > MAX_OUTPUT {
             return Err(mlua::Error::runtime("string.gsub: the result is too long"));
         }

@@ -17,7 +17,7 @@ pub(super) fn provide(lua: &Lua, serow: &Table) -> mlua::Result<()> {
             lua.create_string(hmac::sign(&key, &text.as_bytes()))
         })?,
     )?;
-    // Whoever compares a secret byte by byte tells by the time how much of it was right.
+    // A comparison that stops at the first wrong byte would reveal by its time how much of a secret was right.
     serow.raw_set(
         "equal",
         lua.create_function(|_, (one, other): (LuaString, LuaString)| {

@@ -1,4 +1,4 @@
-//! Where the table has what: a header, buckets with a link each, and behind them the entries.
+//! The layout of the table: a header, buckets with a link each, and behind them the entries.
 //!
 //! All numbers are in the byte order of the machine, and aligned to eight bytes, except links.
 
@@ -6,18 +6,18 @@ use serow_net::{OutsideError, SharedMemory};
 
 use super::table::{Entry, Fault};
 
-/// What the table says about itself.
+/// The header of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    /// What names are hashed with: clients must not choose names of one bucket.
+    /// The keys of the hash of names, with which clients cannot choose names of one bucket.
     pub(super) keys: [u64; 2],
     /// Where the next entry begins.
     pub(super) end: usize,
     /// The size of all entries, as the limit counts it.
     pub(super) live: usize,
-    /// What removed entries still occupy.
+    /// The bytes that removed entries still occupy.
     pub(super) dead: usize,
-    /// No entry expires before.
+    /// No entry expires earlier.
     pub(super) next_expiry: f64,
     /// When expired entries were last removed.
     pub(super) swept: f64,
@@ -93,7 +93,7 @@ pub(super) struct EntryHead {
     pub(super) hash: u64,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Removed,
@@ -228,8 +228,8 @@ fn length(number: u64) -> Result<usize, Fault> {
 /// The size of all entries: as much as one state of a script may have.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
-/// What the limit counts for an entry beside its name and text: more than it takes here, since the limit stays the same
-/// when the layout changes.
+/// The bytes that the limit counts for an entry beside its name and text: more than it takes here, since the limit
+/// stays the same when the layout changes.
 pub(super) const ENTRY_BYTES: usize = 96;
 
 /// So many removed bytes are not worth a compaction.

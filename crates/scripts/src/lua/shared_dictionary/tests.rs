@@ -50,7 +50,7 @@ fn memory_is_bounded_and_counted() {
     let error = dictionary.set(b"a", &text(&large), None, 9.0).unwrap_err();
     assert!(error.starts_with("serow.shared is full: it has 16777216 bytes; give entries a lifetime"), "{error}");
     assert_eq!(dictionary.get(b"a", 9.0), Ok(None));
-    // What has expired makes room.
+    // An entry that has expired makes room.
     dictionary.set(b"a", &text(&large), None, 10.0).unwrap();
     assert_eq!(dictionary.bytes(), 1 + (1 << 20) + ENTRY_BYTES);
     dictionary.set(b"a", &Entry::Number(1.0), None, 10.0).unwrap();

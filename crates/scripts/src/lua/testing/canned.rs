@@ -1,4 +1,4 @@
-//! What handlers and other servers respond in a case.
+//! Responses of handlers and other servers in a case.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ type CannedByUrl = BTreeMap<String, Option<Canned>>;
 /// The answers of Redis by the words of commands, with a space between.
 type AnswerByCommand = BTreeMap<String, RedisValue>;
 
-/// What other servers respond in a case.
+/// The responses of other servers in a case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CannedResponses {
     by_url: CannedByUrl,

@@ -144,7 +144,7 @@ impl CaseRequest {
 }
 
 impl HandledRequest {
-    /// What the handler got.
+    /// Reads the request that the handler got.
     async fn of(mut request: Request) -> Self {
         let route = request.extensions.remove::<ChosenRoute>().map(|ChosenRoute(name)| name.to_string());
         let Request { method, target, headers, body, .. } = request;
@@ -167,7 +167,7 @@ pub(super) fn text(table: &Table, key: &str) -> Result<Option<Vec<u8>>, String> 
     }
 }
 
-/// What a case can have.
+/// The keys that a case can have.
 const KEYS: [&str; 8] = ["name", "request", "handler", "fetch", "redis", "handled", "response", "log"];
 
 /// Any port: scripts do not see it.

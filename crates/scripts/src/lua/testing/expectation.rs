@@ -1,4 +1,4 @@
-//! What a case expects, and what differs from it.
+//! Expectations of a case, and the differences from them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::case::{text, value};
 use crate::LogFields;
 use crate::lua::{header_rules, known_keys, value_kind::kind};
 
-/// What a case expects. What it does not name may be anything.
+/// The expectations of a case. Anything that it does not name may have any value.
 pub(super) struct Expected {
     handled: Handled,
     response: Option<Message>,
@@ -92,7 +92,7 @@ impl Expected {
         Ok(Self { handled, response, status, log })
     }
 
-    /// What is wrong with the request that the handler got, if it got one.
+    /// The differences of the request that the handler got, if it got one.
     pub(super) fn problems_of_request(&self, handled: Option<&HandledRequest>) -> Vec<String> {
         match (&self.handled, handled) {
             (Handled::Any, _) | (Handled::Never, None) => Vec::new(),
@@ -102,7 +102,7 @@ impl Expected {
         }
     }
 
-    /// What is wrong with the response.
+    /// The differences of the response.
     pub(super) async fn problems_of_response(&self, response: Response) -> Vec<String> {
         let mut problems = Vec::new();
         let status = response.status.as_u16();

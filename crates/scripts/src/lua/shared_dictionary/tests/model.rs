@@ -46,7 +46,7 @@ fn value_of(name: u8, length: usize) -> Entry {
     Entry::Text(vec![name; length])
 }
 
-/// What an operation returns, with the errors as a flag.
+/// The result of an operation, with the errors as a flag.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Done,
