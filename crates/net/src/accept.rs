@@ -167,7 +167,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// What an error of accept4 means for accepting.
+/// The consequence of an error of accept4 for accepting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
     NothingWaits,

@@ -80,7 +80,7 @@ impl InheritableCores {
 }
 
 thread_local! {
-    /// What this thread could use before it was pinned.
+    /// The processors that this thread could use before it was pinned.
     static BEFORE: Cell<Option<CpuSet>> = const { Cell::new(None) };
 }
 

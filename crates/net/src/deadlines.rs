@@ -312,9 +312,9 @@ fn ticks(after: Duration) -> u32 {
 
 /// How finely time is counted.
 ///
-/// Such a timeout is a matter of many seconds, so being half of one late is not noticed. What a tick costs is not the
-/// look at the deadlines, but waking up for it: five system calls of the runtime, 80 microseconds. Four of them a
-/// second are a three-thousandth of a processor.
+/// Such a timeout is a matter of many seconds, so being half of one late is not noticed. The cost of a tick lies not in
+/// the check of the deadlines, but in waking up for it: five system calls of the runtime, 80 microseconds. Four ticks a
+/// second take a three-thousandth of a processor.
 pub const TICK: Duration = Duration::from_millis(250);
 
 const TICKS_PER_SECOND: u64 = 4;

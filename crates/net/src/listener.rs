@@ -168,8 +168,8 @@ impl AsRawFd for Listener {
     }
 }
 
-/// What `net.core.somaxconn` has been since Linux 5.4. A burst that overflows the queue costs its clients a second, the
-/// first retransmission of their SYN; an entry that is not used costs nothing.
+/// The default of `net.core.somaxconn` since Linux 5.4. A burst that overflows the queue costs its clients a second,
+/// the first retransmission of their SYN; an entry that is not used costs nothing.
 const DEFAULT_BACKLOG: u32 = 4096;
 
 /// Duplicates stay clear of standard input, output and error, even where one of those is closed.

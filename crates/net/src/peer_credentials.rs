@@ -32,7 +32,7 @@ impl PeerCredentials {
             return Err(io::Error::last_os_error());
         }
         if raw.uid == u32::MAX {
-            // What a socket has that nobody connected by connect(2) or socketpair(2).
+            // The kernel's value for a socket that connect(2) or socketpair(2) did not connect.
             return Err(io::ErrorKind::NotConnected.into());
         }
         Ok(Self { process: u32::try_from(raw.pid).ok().and_then(NonZeroU32::new), user: raw.uid })

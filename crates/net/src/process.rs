@@ -16,7 +16,7 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is
 /// cleared.
 ///
-/// What the parent process left open at the number is closed.
+/// Closes a descriptor that the parent process left open at the number.
 ///
 /// # Errors
 ///
@@ -68,8 +68,9 @@ pub fn fork() -> io::Result<Side> {
     }
 }
 
-/// Ends the process at once (_exit(2)), without what libraries do at its end: they free what other threads still use, and
-/// aws-lc aborts a thread that makes random numbers then. What is in a buffer for standard output is lost.
+/// Ends the process at once (_exit(2)), without the exit handlers of libraries: they free memory that other threads
+/// still use, and aws-lc aborts a thread that makes random numbers then. The content of a buffer for standard output is
+/// lost.
 pub fn exit_at_once(status: i32) -> ! {
     // SAFETY: it has no conditions.
     unsafe { libc::_exit(status) }

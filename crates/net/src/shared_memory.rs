@@ -37,7 +37,7 @@ use rustix::{
 pub struct SharedMemory {
     start: NonNull<u8>,
     length: usize,
-    /// What the locks of processes belong to; `None` if no other process has the memory.
+    /// The file that the locks of processes belong to; `None` if no other process has the memory.
     file: Option<OwnedFd>,
 }
 
@@ -58,7 +58,7 @@ impl SharedMemory {
     ///
     /// The limit of files is lower (RLIMIT_FSIZE); otherwise those of memfd_create(2) and ftruncate(2).
     pub fn file(length: usize) -> io::Result<OwnedFd> {
-        // The kernel kills who makes a longer file (SIGXFSZ).
+        // The kernel kills a process that makes a longer file (SIGXFSZ).
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
             return Err(Errno::FBIG.into());
         }

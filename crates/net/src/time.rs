@@ -37,8 +37,8 @@ pub fn monotonic() -> Duration {
     Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
 }
 
-/// What a [`Clock`](crate::Clock) reads: the coarse clocks where their steps are fine enough for timeouts and log lines,
-/// else the exact ones.
+/// The source of a [`Clock`](crate::Clock): the coarse clocks where their steps are fine enough for timeouts and log
+/// lines, else the exact ones.
 pub(crate) fn source() -> impl Fn() -> Reading + 'static {
     let realtime = sufficient(ClockId::RealtimeCoarse, ClockId::Realtime);
     let monotonic = sufficient(ClockId::MonotonicCoarse, ClockId::Monotonic);

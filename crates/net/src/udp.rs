@@ -192,7 +192,7 @@ impl DatagramBatch {
         Self { room: vec![0; BUFFER * BUFFERS], described: [RecvMeta::default(); BUFFERS], count: 0 }
     }
 
-    /// What was received last.
+    /// The datagrams that were received last.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagrams<'_>> {
         self.room.chunks_exact(BUFFER).zip(&self.described).take(self.count).map(|(room, described)| Datagrams {
             source: described.addr,

@@ -225,7 +225,7 @@ impl Wire {
         self.encryption.as_ref().map(|encryption| encryption.session())
     }
 
-    /// What was negotiated, once the handshake is complete.
+    /// The parameters that were negotiated, once the handshake is complete.
     #[must_use]
     pub fn description(&self) -> Option<TlsDescription> {
         self.session().and_then(TlsSession::description)

@@ -1,4 +1,4 @@
-//! What an established session takes of the heap while nothing happens.
+//! Memory that an established session takes of the heap while it is idle.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 #![allow(clippy::disallowed_methods, reason = "tests measure real time")]
 
@@ -46,13 +46,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What the C library's allocator has given out, to Rust and to the ciphers, whose keys it has.
+/// Bytes that the C library's allocator has given out, to Rust and to the ciphers, whose keys it holds.
 fn taken_in_c() -> usize {
     // SAFETY: only reads the allocator's counters.
     unsafe { libc::mallinfo2() }.uordblks
 }
 
-/// One test, because what the C library has given out is counted for all threads together.
+/// One test, because the C library counts the memory of all threads together.
 #[test]
 fn idle_sessions_stay_within_the_memory_limit() {
     let site = Site::new();
@@ -76,9 +76,9 @@ fn idle_sessions_stay_within_the_memory_limit() {
     }
 }
 
-/// Measures what goes when sessions go.
+/// Measures the memory that is freed when sessions are dropped.
 fn check(whose: &str, most: usize, mut connect: impl FnMut() -> TlsSession) {
-    // What is made once and for all.
+    // The first session also makes what all of them share.
     drop(connect());
     let sessions: Vec<_> = (0..SESSIONS).map(|_| connect()).collect();
     let (taken, pieces, taken_in_c) = (TAKEN.get(), PIECES.get(), self::taken_in_c());

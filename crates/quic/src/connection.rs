@@ -33,13 +33,13 @@ pub struct Connection {
     is_less_urgent: bool,
 }
 
-/// What one call sends.
+/// The datagrams that one call sends.
 struct Datagrams {
     transmit: Transmit,
     content: Vec<u8>,
 }
 
-/// What a handshake negotiated.
+/// The result of a handshake.
 #[derive(Clone, Debug, Default)]
 pub struct Handshake {
     /// The server name that the client requested.
@@ -48,7 +48,7 @@ pub struct Handshake {
     pub client_certificate: Option<Vec<u8>>,
 }
 
-/// What [`Connection::send`] did.
+/// The outcome of [`Connection::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// Datagrams were given to the kernel. There may be more to send.
@@ -76,7 +76,7 @@ impl Connection {
         self.poll_timers(context);
     }
 
-    /// What has happened.
+    /// Returns the next event of the connection, if there is one.
     pub fn next_event(&mut self) -> Option<Event> {
         self.machine.poll()
     }
@@ -173,7 +173,7 @@ impl Connection {
         self.machine.is_handshaking()
     }
 
-    /// What the handshake negotiated, once it is complete. A server knows the name before.
+    /// The result of the handshake, once it is complete. A server knows the name before.
     #[must_use]
     pub fn handshake(&self) -> Handshake {
         let session = self.machine.crypto_session();

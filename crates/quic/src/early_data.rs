@@ -1,4 +1,4 @@
-//! What bounds the replay of early data (0-RTT, RFC 9001 §9.2): sessions that are resumed once, and proofs of an address
+//! Bounds of the replay of early data (0-RTT, RFC 9001 §9.2): sessions that are resumed once, and proofs of an address
 //! that are used once.
 
 use std::{
@@ -23,7 +23,7 @@ pub enum EarlyData {
     Accepted,
 }
 
-/// What the endpoints of a server share to accept early data.
+/// State that the endpoints of a server share to accept early data.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlyDataStore {
     sessions: Arc<Sessions>,
@@ -72,7 +72,7 @@ struct TokenState {
     forgotten: SystemTime,
 }
 
-/// What was added last: when there are twice [`HALF`] entries, the older half is forgotten.
+/// The entries that were added last: when there are twice [`HALF`], the older half is forgotten.
 struct Recent<K, V> {
     newer: HashMap<K, V>,
     older: HashMap<K, V>,

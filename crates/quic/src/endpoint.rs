@@ -31,19 +31,19 @@ pub struct Incoming(quinn_proto::Incoming);
 #[derive(Clone, Debug, Default)]
 pub struct ReceiveBuffers(Rc<RefCell<DatagramBatch>>);
 
-/// What an endpoint and its connections share.
+/// State that an endpoint and its connections share.
 pub(crate) struct Shared {
     pub(crate) socket: UdpSocket,
     /// Those of a server.
     settings: Option<Arc<ServerSettings>>,
-    /// What is sent is put together here: 64 KiB for each connection would be most of an idle one's memory.
+    /// Datagrams to send are assembled here: 64 KiB for each connection would be most of an idle one's memory.
     buffer: Cell<Vec<u8>>,
     state: RefCell<State>,
 }
 
 struct State {
     machine: quinn_proto::Endpoint,
-    /// For each connection, what has arrived for it.
+    /// For each connection, the events that have arrived for it.
     inboxes: Vec<Inbox>,
     incoming: VecDeque<quinn_proto::Incoming>,
     batch: ReceiveBuffers,
@@ -51,7 +51,7 @@ struct State {
     waiting_for_room: Vec<Waker>,
 }
 
-/// What has arrived for a connection, and its task.
+/// Events that have arrived for a connection, and its task.
 #[derive(Default)]
 struct Inbox {
     events: VecDeque<ConnectionEvent>,
@@ -282,7 +282,7 @@ impl Shared {
         sent
     }
 
-    /// An empty buffer for what is sent.
+    /// An empty buffer for datagrams to send.
     pub(crate) fn take_buffer(&self) -> Vec<u8> {
         self.buffer.take()
     }

@@ -23,9 +23,9 @@ pub struct Http3Streams {
     quic: Connection,
     /// Streams that may have something to read.
     readable: Readable,
-    /// What the machine wrote, and QUIC had no room for.
+    /// Pieces that the machine wrote, and QUIC had no room for.
     unwritten: Unwritten,
-    /// What QUIC has, and the peer has not.
+    /// Streams that were written to their end, and that the peer has not wholly received.
     undelivered: Undelivered,
     /// Our unidirectional streams, once the peer lets us open them.
     own: [Option<QuicStream>; OwnStream::ALL.len()],

@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 use aws_lc_rs::{hkdf, hmac};
 use quinn_proto::crypto::{HandshakeTokenKey, HmacKey};
 
-/// What stateless resets and Retry tokens are made with (RFC 9000 §10.3, §8.1). An endpoint resets the connections of
-/// another with the same secrets, and takes its tokens.
+/// Secrets that stateless resets and Retry tokens are made with (RFC 9000 §10.3, §8.1). An endpoint resets the
+/// connections of another with the same secrets, and takes its tokens.
 #[derive(Clone)]
 pub struct Secrets {
     pub(crate) reset: Arc<dyn HmacKey>,

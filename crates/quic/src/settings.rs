@@ -16,7 +16,7 @@ use crate::{
     server_session::ServerTls,
 };
 
-/// What one side allows the other, and what it expects of the path.
+/// Limits that one side sets for the other, and its expectations of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportSettings {
     /// Streams for requests that the peer may have open at once.
@@ -29,7 +29,7 @@ pub struct TransportSettings {
     pub idle: Duration,
 }
 
-/// What the endpoints of a server's threads share.
+/// Settings and state that the endpoints of a server's threads share.
 #[derive(Debug)]
 pub struct ServerSettings {
     acceptor: TlsAcceptor,
@@ -103,7 +103,7 @@ impl ServerSettings {
     }
 }
 
-/// What the connections of a client share.
+/// Settings that the connections of a client share.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
     config: ClientConfig,
@@ -143,7 +143,7 @@ impl TransportSettings {
             // others.
             .send_fairness(true)
             .max_idle_timeout(VarInt::try_from(self.idle.as_millis() as u64).ok().map(IdleTimeout::from))
-            // Nobody reads datagrams (RFC 9221).
+            // Serow does not use datagrams (RFC 9221).
             .datagram_receive_buffer_size(None);
         config
     }
@@ -160,8 +160,8 @@ const UNIDIRECTIONAL_STREAMS: u32 = 16;
 /// as much as a packet. The delay stays bounded by max_ack_delay, and gaps are acknowledged at once.
 const PACKETS_PER_ACKNOWLEDGEMENT: u32 = 10;
 
-/// Bytes that quinn keeps until the peer has acknowledged them. What is given to it is bounded by what it can send, so that
-/// only the congestion window matters: this is 1 Gbit/s over 130 ms.
+/// Bytes that quinn keeps until the peer has acknowledged them. Serow gives it no more than it can send, so that only
+/// the congestion window matters: this is 1 Gbit/s over 130 ms.
 const SEND_WINDOW: u64 = 16 << 20;
 
 /// The least time between two stateless resets of an endpoint: 10,000 per second. They are shorter than the packets that

@@ -79,8 +79,8 @@ impl Precision {
         }
     }
 
-    /// If some may be due: the time, up to which all of them are to be expired. What is left is
-    /// [noted](Self::note_left).
+    /// Returns the current time if some deadlines may be due. The caller expires all that are due by then, and
+    /// [notes](Self::note_left) the earliest of the rest.
     pub(super) fn begin_expiring(&self) -> Option<Due> {
         let now = nanoseconds(self.now());
         if self.earliest.get() > now {

@@ -70,7 +70,7 @@ impl Table {
         let passed = self.now.replace(0);
         self.for_each_chunk(|chunk| {
             for due in chunk.due.iter().filter(|due| due.get() < PRECISE) {
-                // What is not expired is due later than now.
+                // Deadlines that have not expired are due later than now.
                 due.set(due.get() - passed);
             }
             for since in chunk.idle_since.iter().filter(|since| since.get() != NEVER) {

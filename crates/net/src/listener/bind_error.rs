@@ -48,7 +48,7 @@ pub(super) enum Cause {
     EmptyPath,
     /// A unix path of this many bytes.
     PathTooLong(usize),
-    /// What is at the unix path is a file, a folder, a link; removing it could lose data.
+    /// The unix path is that of a file, a folder or a link; removing it could lose data.
     NotASocketFile,
     /// The folder of the unix path does not exist.
     FolderMissing(PathBuf),

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use super::Listener;
 use crate::Address;
 
-/// What a listener holds while somebody waits to drain its port.
+/// A listener's part in the drain of its port: the listener holds it until it is dropped.
 #[derive(Clone, Debug)]
 pub struct DrainMember {
     _until_dropped: mpsc::Sender<Infallible>,
@@ -53,7 +53,7 @@ impl Listener {
         }
     }
 
-    /// From now on somebody waits to drain the port, and until this listener is dropped.
+    /// Joins the drain of the port, which then waits until this listener is dropped.
     pub fn join_drain(&mut self, member: DrainMember) {
         self.drain = Some(member);
     }

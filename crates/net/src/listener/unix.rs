@@ -26,7 +26,7 @@ pub(super) fn listen(path: &Path, options: &ListenOptions) -> Result<Listener, C
     bind(&socket, &address).map_err(|errno| cause(errno, path))?;
     let file = if is_file { Some(Arc::new(SocketFile::new(path)?)) } else { None };
     if let Some(mode) = options.unix_mode.filter(|_| is_file) {
-        // Nobody can connect before `listen`, so there is no moment with the wrong permissions.
+        // Clients cannot connect before `listen`, so there is no moment with the wrong permissions.
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(Cause::Kernel)?;
     }
     rustix::net::listen(&socket, backlog(options)).map_err(Cause::kernel)?;
@@ -92,7 +92,7 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A successor may have put its own socket here. What cannot be removed is replaced at the next start.
+        // A successor may have put its own socket here. A file that cannot be removed is replaced at the next start.
         if let Ok(Some(found)) = Identity::of(&self.path)
             && found == self.identity
         {
@@ -112,7 +112,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// What is at `path`, if anything; a symbolic link is itself, not what it points to.
+    /// Identifies the file at `path`, if there is one. A symbolic link is not followed.
     fn of(path: &Path) -> Result<Option<Self>, Cause> {
         match fs::symlink_metadata(path) {
             Ok(metadata) => Ok(Some(Self {

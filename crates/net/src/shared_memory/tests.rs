@@ -26,7 +26,7 @@ fn bytes_of_any_length_are_copied_at_any_offset() {
 }
 
 #[test]
-fn what_is_outside_is_an_error() {
+fn access_outside_the_memory_is_an_error() {
     let memory = SharedMemory::anonymous(64).unwrap();
     memory.write(64, &[]).unwrap();
     for (offset, length) in [(64, 1), (60, 5), (65, 0), (usize::MAX, 1), (usize::MAX, 0)] {

@@ -1,4 +1,4 @@
-//! What pacing believes of the kernel, checked with the one at hand.
+//! Checks that the kernel at hand behaves as pacing assumes.
 
 use std::{
     future::{Future, poll_fn},

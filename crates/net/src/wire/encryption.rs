@@ -155,7 +155,7 @@ impl Encryption {
     }
 
     /// Sends what the session itself has appended after the first `sealed_before` bytes: flights of a handshake, and
-    /// the alert of a failed one. What the kernel does not take now leaves later.
+    /// the alert of a failed one. Bytes that the kernel does not take now leave later.
     fn answer<T>(
         &mut self,
         outcome: Result<T, TlsError>,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serow_pacing::TcpInfo;
 
-/// What acknowledgements tell of a path.
+/// Measurements of a path by its acknowledgements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
     /// Bytes of packets that have arrived.

@@ -25,7 +25,7 @@ pub enum Delivery {
     Stream,
 }
 
-/// What is next on a stream.
+/// The next item on a stream.
 enum Next {
     Data(Bytes),
     /// Data, and the end behind it.

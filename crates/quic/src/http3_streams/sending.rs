@@ -13,7 +13,7 @@ use super::{Http3Streams, of_quic, to_quic};
 #[derive(Clone, Debug, Default)]
 pub struct Piece([Bytes; 2]);
 
-/// What the machine wrote, and QUIC had no room for: at most a turn of each stream.
+/// Pieces that the machine wrote, and QUIC had no room for: at most a turn of each stream.
 #[derive(Debug, Default)]
 pub(super) struct Unwritten {
     pieces: Vec<(StreamId, Piece, Follows)>,
@@ -129,7 +129,7 @@ impl Http3Streams {
         let number = i32::try_from(stream.get() / 4).unwrap_or(i32::MAX);
         let place = if incremental { URGENCY_DISTANCE - 1 } else { number.min(URGENCY_DISTANCE - 2) };
         let priority = -i32::from(urgency) * URGENCY_DISTANCE - place;
-        // What the peer has stopped gets no priority any more.
+        // A stream that the peer has stopped gets no priority any more.
         let _ = self.quic.machine().send_stream(to_quic(stream)).set_priority(priority);
     }
 

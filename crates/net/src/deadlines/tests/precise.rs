@@ -82,7 +82,7 @@ fn the_timer_runs_for_the_earliest_and_rests_without_one() {
     first.set(100 * MILLISECOND);
     third.set(Duration::from_secs(60));
     assert_eq!(left(), Some(100 * MILLISECOND));
-    // What was postponed is passed over when its moment comes.
+    // A deadline that was postponed does not expire at its earlier time.
     first.set(300 * MILLISECOND);
     pass(&time, 100 * MILLISECOND);
     deadlines.expire_precise();
