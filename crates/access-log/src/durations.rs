@@ -58,7 +58,7 @@ impl Durations {
         self.0.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was counted by now: the routes in the order of their numbers, then the requests without a route. Empty if
+    /// The counts up to now: the routes in the order of their numbers, then the requests without a route. Empty if
     /// nothing is counted.
     #[must_use]
     pub fn counts(&self) -> Vec<DurationCounts> {

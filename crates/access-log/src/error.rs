@@ -9,7 +9,7 @@ pub enum AccessLogError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// Standard output is closed.

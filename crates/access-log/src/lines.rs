@@ -26,7 +26,7 @@ pub struct WorkerLogs {
 #[derive(Clone)]
 pub(super) struct LinesMaker {
     pub(super) queue: Arc<Queue>,
-    /// What stands in front of each line where it becomes a message of syslog.
+    /// The header that turns each line into a syslog message.
     pub(super) header: Option<Header>,
 }
 
@@ -122,7 +122,7 @@ impl Lines {
     fn add(&self, format: &Format, served: &Served<'_>) -> usize {
         self.count.set(self.count.get() + 1);
         if self.maker.queue.is_closed() {
-            // Nobody will ever read it: it is only counted.
+            // The reader has gone for good: the line is only counted.
             return 0;
         }
         let mut buffer = self.buffer.borrow_mut();

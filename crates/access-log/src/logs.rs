@@ -15,7 +15,7 @@ pub struct AccessLogs {
     writers: Vec<Writer>,
 }
 
-/// What makes the logs of the workers.
+/// Makers of the workers' logs.
 #[derive(Clone)]
 pub enum LogMakers {
     /// One log has a line of each request.
@@ -58,12 +58,12 @@ impl AccessLogs {
         Ok(Some(Self { makers, writers }))
     }
 
-    /// What makes the logs of the workers.
+    /// Returns the makers of the workers' logs.
     pub fn makers(&self) -> LogMakers {
         self.makers.clone()
     }
 
-    /// What counts the lines of all logs together.
+    /// Returns a counter of the lines of all logs together.
     pub fn counter(&self) -> LineCounter {
         LineCounter(self.writers.iter().map(|writer| writer.watched().1).collect())
     }

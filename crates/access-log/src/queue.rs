@@ -25,18 +25,18 @@ impl Batch {
     }
 }
 
-/// What waits, and what became of the rest. Workers never wait for it: it is locked for as long as a batch takes to
-/// change hands, and not while one is written.
+/// The batches that wait, and counts of the lines that were written or lost. Workers never wait for it: it is locked for
+/// as long as a batch takes to change hands, and not while one is written.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
     /// Wakes the thread that writes.
     changed: Condvar,
-    /// Wakes whoever speaks of losses.
+    /// Wakes the task that reports losses.
     losses: Notify,
     written: AtomicU64,
     lost: AtomicU64,
-    /// Nobody will ever read what is written.
+    /// Whether the reader of the lines has gone for good.
     closed: AtomicBool,
 }
 
@@ -49,14 +49,14 @@ struct State {
     waiting: u64,
     reopen: bool,
     ending: bool,
-    /// Lines were lost, and what waited since then has not been written yet.
+    /// Lines were lost, and those that waited since then have not been written yet.
     behind: bool,
     /// Which losses have been reported: up to which number, and whether their end is still to report.
     told: u64,
     telling: bool,
 }
 
-/// What became of the lines so far.
+/// Counts of lines so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     /// Lines that were written.
@@ -67,7 +67,7 @@ pub struct LineCounts {
     pub lost: u64,
 }
 
-/// What the thread that writes is to do next.
+/// The next task of the thread that writes.
 #[derive(Debug)]
 pub(super) enum Task {
     Write(Batch),
@@ -99,7 +99,7 @@ impl Queue {
     /// Hands lines over, or loses them where too much waits already.
     pub(super) fn push(&self, mut text: Vec<u8>, lines: u64) {
         if text.len() < text.capacity() / 2 {
-            // What counts is what it takes.
+            // The allocated memory counts against the limit, not the length.
             text.shrink_to_fit();
         }
         let mut state = self.lock();
@@ -131,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// What was taken last is done with; so many of its lines were not written.
+    /// Ends the work on the batch that was taken last; so many of its lines were not written.
     pub(super) fn finish(&self, batch: &Batch, lost: u64) {
         let mut state = self.lock();
         state.held = state.held.saturating_sub(batch.size());
@@ -173,7 +173,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Nobody will ever read what is written: what waits is lost, and so is what comes.
+    /// Closes the queue, since the reader has gone for good: lines that wait are lost, and so are later ones.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         self.closed.store(true, Ordering::Relaxed);
@@ -194,7 +194,7 @@ impl Queue {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// What became of the lines so far.
+    /// Returns the counts of lines so far.
     pub(super) fn counts(&self) -> LineCounts {
         // All three change while it is locked, so that each line counts once.
         let state = self.lock();
@@ -234,7 +234,7 @@ impl Queue {
 
     fn note_lost(&self, mut state: MutexGuard<'_, State>, lines: u64) {
         self.lost.fetch_add(lines, Ordering::Relaxed);
-        // At the end, all losses are told in one line.
+        // At the end, one line reports all losses.
         if !std::mem::replace(&mut state.behind, true) && !self.is_closed() && !state.ending {
             self.losses.notify_one();
         }
@@ -246,8 +246,8 @@ impl Queue {
     }
 }
 
-/// Bytes of lines that wait, and that are being written: what the fastest server logs in half a second. More is lost
-/// rather than kept, or waited for.
+/// Bytes of lines that wait, and that are being written: as many as the fastest server logs in half a second. Lines
+/// beyond that are dropped; neither memory nor workers pay for them.
 const MAX_HELD: usize = 16 << 20;
 
 #[cfg(test)]
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(queue.counts(), LineCounts { lines: 0, waiting: 10, lost: 101 });
         assert_eq!(losses(&queue), [Loss::Began]);
         assert_eq!(losses(&queue), []);
-        // Also what is being written counts.
+        // The batch that is being written counts, too.
         let Task::Write(first) = queue.next() else { panic!() };
         queue.push(b"x\n".to_vec(), 1);
         assert_eq!(queue.counts().lost, 102);
@@ -346,7 +346,7 @@ mod tests {
         let Task::Write(batch) = queue.next() else { panic!() };
         queue.finish(&batch, 0);
         assert_eq!(losses(&queue), [Loss::Over(1)]);
-        // What began and is over before anybody looked.
+        // A loss that began and is over before it was reported.
         queue.push(b"d\n".to_vec(), 1);
         let Task::Write(batch) = queue.next() else { panic!() };
         queue.finish(&batch, 1);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Doubles its pauses while what is begun does not last.
+/// Doubles its pauses while attempts do not last.
 #[derive(Debug)]
 pub(super) struct Retry {
     failures: u32,
@@ -32,13 +32,14 @@ impl Retry {
     }
 }
 
-/// Nobody notices so short a gap, and ten attempts per second cost nothing.
+/// The first pause: so short a gap goes unnoticed, and ten attempts per second cost nothing.
 pub(super) const MIN_PAUSE: Duration = Duration::from_millis(100);
 
-/// Up to 6.4 s: short enough that what comes back has its lines soon, long enough that what never does costs nothing.
+/// Up to 6.4 s: short enough that a destination that comes back has its lines soon, long enough that one that never does
+/// costs nothing.
 const DOUBLINGS: u32 = 6;
 
-/// What has lasted so long works; its end is a new story.
+/// An attempt that has lasted so long was a success: pauses after it begin with the shortest again.
 const STEADY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -50,7 +51,7 @@ mod tests {
         let mut retry = Retry::new();
         let pauses: Vec<_> = (0..9).map(|_| retry.pause().as_millis()).collect();
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 6400, 6400]);
-        // What begins and ends at once is no success.
+        // An attempt that begins and ends at once is not a success.
         retry.note_begun();
         assert_eq!(retry.pause().as_millis(), 6400);
         retry.began = Instant::now().checked_sub(STEADY);

@@ -17,7 +17,7 @@ use super::{
 #[derive(Clone)]
 pub struct RoutedLogs(Arc<Plan>);
 
-/// What all workers share.
+/// The data that all workers share.
 struct Plan {
     clients: ClientRules,
     /// By their destinations.

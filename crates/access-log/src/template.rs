@@ -10,7 +10,7 @@ use super::{
     variable::{OtherNames, Variable},
 };
 
-/// What a line is made of.
+/// The parts that a line is made of: text and variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     text: Arc<str>,
@@ -81,7 +81,7 @@ impl Template {
                 Part::Text(text) => room.extend_from_slice(text.as_bytes()),
                 Part::Variable(variable) => {
                     variable.write(served, date, room);
-                    // What has no value is nothing here, and not a dash.
+                    // A variable without a value is empty here, not a dash.
                     if &room[start..] == b"-" {
                         room.truncate(start);
                     }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_added() {
+    fn fields_that_a_script_added_are_logged() {
         let mut example = full();
         example.extensions.insert(serow_scripts::LogFields(vec![("user".to_owned(), "an \"na\"".to_owned())]));
         assert_eq!(line("$script_user $script_missing", &example), "an \\x22na\\x22 -");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cache_did() {
+    fn the_cache_status_is_logged() {
         let mut example = full();
         example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, state: serow_cache::HitState::Fresh });
         assert_eq!(line("$upstream_cache_status", &example), "HIT");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_sites_and_routes() {
+    fn names_and_captures_depend_on_the_site_and_the_route() {
         let expression = "^/(?<id>[0-9]+)/(.*)$".parse().unwrap();
         let scope = Scope::default().of_site("a.example").of_expression(&expression);
         let text = "$server_name $id $2 $1 $kind $pid";

@@ -1,5 +1,5 @@
-//! What a template may name: nginx's variables of requests, which routes have as well, and those that are known once the
-//! response is sent.
+//! The variables that a template may name: nginx's variables of requests, which routes have as well, and those that are
+//! known once the response is sent.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(super) enum Variable {
     ResponseField(Box<str>),
     /// A field that a script added.
     ScriptField(Box<str>),
-    /// What no request changes.
+    /// A text that is the same for all requests.
     Constant(Box<str>),
     /// Nothing in this place, but in others with the same format.
     Missing,

@@ -92,20 +92,20 @@ impl AccessLog {
         self
     }
 
-    /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server
-    /// has ended.
+    /// Returns the function that [`serow::Server::access_log`] takes. The log is finished, as by
+    /// [`finish`](Self::finish), when the server has ended.
     pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
         let logs = self.logs.clone();
         let open = Arc::new(OpenLog(Mutex::new(Some(self))));
         move || logs.holding(Some(open.clone()))
     }
 
-    /// What makes the logs of the workers, for a program that finishes the log itself.
+    /// Returns the maker of the workers' logs, for a program that finishes the log itself.
     pub fn logs(&self) -> WorkerLogs {
         self.logs.clone()
     }
 
-    /// What counts the lines.
+    /// Returns a counter of the lines.
     pub fn counter(&self) -> LineCounter {
         LineCounter(vec![Arc::clone(&self.writer.queue)])
     }
@@ -135,7 +135,7 @@ impl Writer {
         Ok((LinesMaker { queue: Arc::clone(&queue), header }, Self { name, queue, ended }))
     }
 
-    /// What is watched.
+    /// Returns the name and the queue to watch.
     pub(super) fn watched(&self) -> (LogName, Arc<Queue>) {
         (self.name.clone(), Arc::clone(&self.queue))
     }

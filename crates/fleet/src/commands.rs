@@ -24,7 +24,7 @@ pub struct RedisCommands {
     receiver: Mutex<Option<mpsc::Receiver<QueuedCommand>>>,
 }
 
-/// What Redis answers.
+/// An answer of Redis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedisAnswer {
     /// There is no such key.
@@ -43,7 +43,7 @@ pub struct RedisFailure(pub String);
 
 /// A command that waits for its answer.
 pub(crate) struct QueuedCommand {
-    /// Nobody waits for the answer any longer, whether Redis has got the command or not.
+    /// The time at which the caller gives up, whether Redis has received the command or not.
     pub(crate) deadline: Instant,
     pub(crate) words: Vec<Vec<u8>>,
     pub(crate) answer: oneshot::Sender<Result<RedisAnswer, RedisFailure>>,

@@ -1,4 +1,4 @@
-//! What a server knows of one key, and how what the others did changes it.
+//! A server's knowledge of one key, and how the requests of the other servers change it.
 
 use serow_rate_limit::{Decision, Limit, Weight};
 
@@ -7,11 +7,11 @@ use crate::{Consumption, KeyName, Standing};
 /// An entry as its table has it: numbers, of which the system provides many zeros at once. The first is the key's hash.
 pub(crate) type Slot = [u64; 9];
 
-/// What a server knows of one key.
+/// A server's knowledge of one key.
 ///
-/// It has two ends, times as of the generic cell rate algorithm. `known` is what has been consumed: by this server up to
-/// now, and by the others as far as Redis has told. `expected` adds what the others are expected to have consumed since,
-/// and decides. Each exchange replaces expectation by knowledge, so errors do not accumulate.
+/// It has two ends, times as of the generic cell rate algorithm. `known` counts the requests that have been served: by
+/// this server up to now, and by the others up to the last exchange. `expected` adds those that the others are expected
+/// to have served since, and decides. Each exchange replaces expectation by knowledge, so errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// Identifies the key in the table; 0 marks a free place.
@@ -115,12 +115,12 @@ impl Entry {
     /// `most` after the consumption, whatever Redis says.
     pub(crate) fn merge(&mut self, limit: &Limit, sent: &Consumption, standing: Standing, most: u64) {
         self.observe(sent, standing.total);
-        // As if Redis had answered at once: what it says is never later than the truth, so that repeated exchanges do not
-        // add up their latencies.
+        // As if Redis had answered at once: the end that it returns is never later than the true one, so repeated
+        // exchanges do not add up their latencies.
         let ahead = standing.ahead.clamp(-MAX_AHEAD, MAX_AHEAD);
         let time = ahead.unsigned_abs().saturating_mul(1000);
         let end = if ahead < 0 { sent.at.saturating_sub(time) } else { sent.at.saturating_add(time.min(most)) };
-        // What was served in the meantime is not in it.
+        // The answer does not include the requests that this server has served in the meantime.
         let since = limit.rate().interval().saturating_mul(u64::try_from(self.admitted).unwrap_or(0));
         let end = if since > 0 { end.max(sent.at).saturating_add(since) } else { end };
         // Redis may have lost something, which this server still knows.
@@ -142,7 +142,7 @@ impl Entry {
         }
     }
 
-    /// What the requests of a moment ago say about those of now. The first requests of a client are not held against it.
+    /// The weight of a request now, judging by the requests of a moment ago. A client's first requests have weight one.
     fn weight(&self, now: u64) -> Weight {
         let is_recent = self.exchanged != 0 && units(now).wrapping_sub(self.exchanged) < units(MEMORY);
         if is_recent { self.weight } else { Weight::ONE }

@@ -13,9 +13,9 @@ use std::{
 /// Something that another server has published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it is about, as `ban`.
+    /// Its subject, as `ban`.
     pub kind: String,
-    /// What it says. Anything that can write to Redis may have written it.
+    /// Its content. Any program that can write to Redis may have written it.
     pub payload: Vec<u8>,
     /// How long ago it was published. A server that starts receives what was published before.
     pub age: Duration,

@@ -1,6 +1,6 @@
-//! What servers and Redis tell each other about a key of a limit.
+//! The data that servers and Redis exchange about a key of a limit.
 
-/// What a server has consumed of a key since its last exchange, which it adds to what Redis knows.
+/// A server's requests for a key since its last exchange, which it adds to the counts in Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consumption {
     /// The key as all servers call it.
@@ -18,7 +18,7 @@ pub struct Consumption {
     pub at: u64,
 }
 
-/// What Redis knows of a key after that.
+/// The state of a key in Redis after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// How far ahead of the present the requests of all servers end, in microseconds; negative if they have ended.

@@ -45,7 +45,7 @@ impl Fleet {
         }
     }
 
-    /// What is known of the other servers, for [`SharedTable::new`].
+    /// This server's knowledge of the others, for [`SharedTable::new`].
     #[must_use]
     pub fn peers(&self) -> &Arc<Peers> {
         &self.peers
@@ -62,7 +62,7 @@ impl Fleet {
         &self.events
     }
 
-    /// What sends commands of scripts to Redis, while the thread runs.
+    /// The sender of commands from scripts to Redis, while the thread runs.
     #[must_use]
     pub fn commands(&self) -> &RedisCommands {
         &self.commands

@@ -1,10 +1,10 @@
-//! What a server knows of the others: how many there are, and when the last exchange with them was.
+//! A server's knowledge of the others: how many there are, and when the last exchange with them was.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use serow_rate_limit::Weight;
 
-/// What a server knows of the others. All threads read it, and the thread that talks to Redis writes it.
+/// A server's knowledge of the others. All threads read it, and the thread that talks to Redis writes it.
 #[derive(Debug)]
 pub struct Peers {
     /// When the last exchange that succeeded was sent; 0 for never.

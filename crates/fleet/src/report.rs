@@ -1,4 +1,4 @@
-//! What the status says about the fleet.
+//! The fleet's part of the status.
 
 use std::{
     sync::{
@@ -37,7 +37,7 @@ pub struct FleetReport {
     pub events_lost: u64,
 }
 
-/// What the thread that talks to Redis tells the others.
+/// State that the thread that talks to Redis shares with the others.
 #[derive(Debug, Default)]
 pub(crate) struct FleetState {
     is_connected: AtomicBool,

@@ -23,7 +23,7 @@ pub struct FleetSettings {
     pub username: Option<String>,
     /// In place of those in the URLs.
     pub password: Option<String>,
-    /// What the names of all keys begin with.
+    /// The prefix of all keys' names.
     pub prefix: String,
     /// How long an answer may take.
     pub timeout: Duration,

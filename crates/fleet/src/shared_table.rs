@@ -16,8 +16,8 @@ use crate::{
     entry::{Entry, Slot},
 };
 
-/// What this server knows of the keys of a limit that several servers share. Requests are decided about at once, from
-/// this table; another thread exchanges what has changed with Redis.
+/// This server's knowledge of the keys of a limit that several servers share. It decides about requests at once;
+/// another thread exchanges the changes with Redis.
 ///
 /// As in [`KeyTable`](serow_rate_limit::KeyTable), a key has a place in one bucket of eight, and a new key takes the place
 /// of the one with the most of its burst left. At most [`MAX_LISTED`] keys wait for the next exchange; others wait until
@@ -219,8 +219,8 @@ const SHARDS: usize = 64;
 /// How many keys wait for an exchange at most. An attacker who never uses a key twice fills this, and no more.
 pub const MAX_LISTED: usize = 65_536;
 
-/// What servers serve too much in the time of an exchange, in nanoseconds: more than a server that falls out of contact
-/// needs to notice it.
+/// Allowance for requests that servers serve in excess during an exchange, in nanoseconds: longer than a server that
+/// falls out of contact needs to notice it.
 const SLACK: u64 = 1_000_000_000;
 
 /// 90 years in nanoseconds: nothing that is added to a time of this server overflows.

@@ -7,7 +7,7 @@ use serow_rate_limit::Limit;
 
 use crate::{Consumption, KeyName, Peers, SharedKey, SharedTable, Standing, entry::MAX_TOTAL};
 
-/// What the script in `redis/scripts.rs` does, in Rust.
+/// A Rust version of the script in `redis_link/scripts.rs`.
 #[derive(Default)]
 struct Ledger {
     keys: HashMap<KeyName, (f64, u32)>,
@@ -32,7 +32,7 @@ impl Ledger {
 struct Server {
     table: SharedTable,
     peers: Arc<Peers>,
-    /// What its clock shows more than the time of the simulation, in nanoseconds, and how much faster it runs.
+    /// How far its clock is ahead of the simulation's, in nanoseconds, and how much faster it runs.
     clock: (u64, f64),
     next: u64,
     /// Requests that came so far, in parts of one.
@@ -46,10 +46,10 @@ enum Message {
     Response(usize, Vec<(SharedKey, Consumption, Standing)>, u64),
 }
 
-/// What goes wrong at which times, in milliseconds.
+/// Failures and their times, in milliseconds.
 #[derive(Default)]
 struct Faults {
-    /// Redis does not answer. What arrived is handled afterwards.
+    /// Redis does not answer. Commands that arrived are handled afterwards.
     frozen: Range<u64>,
     /// Redis is away, and empty when it returns.
     killed: Range<u64>,
@@ -173,7 +173,7 @@ impl Simulation {
             }
             Message::Response(number, standings, sent) => {
                 let server = &mut self.servers[number];
-                // An answer after the timeout finds no one.
+                // An answer after the timeout has no effect.
                 if server.now(time).saturating_sub(sent) > TIMEOUT * MILLISECOND {
                     return;
                 }

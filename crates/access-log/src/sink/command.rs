@@ -16,12 +16,12 @@ use tokio::time::Instant;
 
 use crate::{retry::Retry, sink_error::SinkError};
 
-/// The command, running or not. What one that ended has not read is given to the next.
+/// The command, running or not. The next run receives the lines that one that ended has not read.
 pub(crate) struct Command {
     line: String,
     running: Option<Running>,
     retry: Retry,
-    /// Whole lines that the last one has not read.
+    /// Whole lines that the last run has not read.
     unread: Vec<u8>,
 }
 
@@ -37,7 +37,8 @@ impl Command {
         Self { line, running: None, retry: Retry::new(), unread: Vec::new() }
     }
 
-    /// Starts it where it does not run. What it has not read when it ends counts as not written, and comes again.
+    /// Writes lines to the command, and starts it where it does not run. Lines that it has not read when it ends are
+    /// given to the next run.
     pub(super) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), SinkError>) {
         let mut unread = std::mem::take(&mut self.unread);
         let running = match self.running() {
@@ -76,7 +77,7 @@ impl Command {
         let Some(mut running) = self.running.take() else { return (Vec::new(), String::new()) };
         let unread = running.unread();
         let reason = match running.wait(FAREWELL) {
-            // What the shell gives where it does not find the command (POSIX, Shell Command Language 2.8.2).
+            // The shell's status where it does not find the command (POSIX, Shell Command Language 2.8.2).
             Some(status) if status.code() == Some(127) => {
                 format!("its command is not found: {} (exit status 127)", self.line)
             }
@@ -131,7 +132,7 @@ impl Running {
         given
     }
 
-    /// What it was given and has not read, from the beginning of a line.
+    /// Returns the bytes that it was given and has not read, from the beginning of a line.
     fn unread(&self) -> Vec<u8> {
         let in_pipe = ioctl_fionread(&self.input).unwrap_or_default();
         let read = self.given.len().saturating_sub(usize::try_from(in_pipe).unwrap_or(usize::MAX));
@@ -165,7 +166,7 @@ fn wait(child: &mut Child, most: Duration) -> Option<std::process::ExitStatus> {
     }
 }
 
-/// What a pipe holds (pipe(7)), and the rest of a line before that.
+/// The capacity of a pipe (pipe(7)), and room for the rest of a line before that.
 const KEPT: usize = 128 * 1024;
 
 /// How long an end takes that is one: less than the server's end waits for the log.

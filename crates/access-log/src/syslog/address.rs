@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
-/// What stands behind `syslog:`.
+/// The address behind `syslog:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyslogAddress {
     pub(super) transport: Transport,
@@ -25,12 +25,12 @@ pub(super) enum Transport {
     Tcp(String, u16),
 }
 
-/// What a message looks like.
+/// The format of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Today's.
     Rfc5424,
-    /// As syslog(3) writes it, which is what many a daemon expects at /dev/log.
+    /// As syslog(3) writes it, and as many daemons expect it at /dev/log.
     Rfc3164,
 }
 
@@ -176,7 +176,7 @@ const LOCAL_SOCKET: &str = "/dev/log";
 const UDP_PORT: u16 = 514;
 const TCP_PORT: u16 = 601;
 
-/// What nginx has without a word.
+/// nginx's defaults.
 const LOCAL_7: u8 = 23;
 const INFO: u8 = 6;
 

@@ -1,4 +1,4 @@
-//! What stands in front of a line to make it a message.
+//! The header that turns a line into a message.
 
 use std::process;
 

@@ -295,7 +295,7 @@ mod tests {
         {
             assert_eq!(cut(text.as_bytes(), most), expected.as_bytes(), "{text}");
         }
-        // What is no UTF-8 is cut where it must be.
+        // Bytes that are not UTF-8 are cut at the limit.
         assert_eq!(cut(&[0x80; 9], 5), [0x80; 5]);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Connection {
     pub(super) node: Node,
 }
 
-/// What bounds the memory that the other end of a connection can fill.
+/// The bound on the memory that the other end of a connection can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// All answers of an exchange together; a connection with more ends.

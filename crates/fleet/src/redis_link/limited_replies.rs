@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct LimitedReplies<S> {
     stream: S,
     limit: ReplyLimit,
-    /// What may be read, and how much of it has been.
+    /// Bytes that may be read, and how many of them have been.
     passed: Vec<u8>,
     read: usize,
 }
@@ -157,7 +157,7 @@ const PIECE: usize = 16 * 1024;
 mod tests {
     use super::*;
 
-    /// What passes, given whole and byte by byte.
+    /// Returns the bytes that pass, and checks that they are the same when the input comes byte by byte.
     fn passed(input: &[u8]) -> Vec<u8> {
         let (mut whole, mut limit) = (Vec::new(), ReplyLimit::default());
         limit.pass(input, &mut whole).unwrap();

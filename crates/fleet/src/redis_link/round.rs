@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Consumption, Fleet, SharedKey, Standing, clock, entry::MAX_TOTAL};
 
-/// What lasts from one exchange to the next, also when the connection is another one.
+/// State that lasts from one exchange to the next, even across connections.
 #[derive(Debug)]
 pub(super) struct Session {
     /// This server among the others.
@@ -19,7 +19,7 @@ pub(super) struct Session {
     last: EntryId,
     /// Whether events are read a second time: in their order with this server's own, so that the last of them counts.
     rereads: bool,
-    /// What Redis' clock showed at this time: milliseconds since 1970, and nanoseconds.
+    /// The last heartbeat by Redis' clock, in milliseconds since 1970, and by this server's, in nanoseconds.
     clock: (u64, u64),
     /// When the next heartbeat and the next trimming are due.
     heartbeat_at: u64,
@@ -28,7 +28,7 @@ pub(super) struct Session {
     settled_at: u64,
 }
 
-/// What an exchange has found out.
+/// The result of an exchange.
 pub(super) struct Outcome {
     /// Whether another one should follow at once.
     pub(super) has_more: bool,
@@ -36,7 +36,7 @@ pub(super) struct Outcome {
     pub(super) problem: Option<FleetError>,
 }
 
-/// What an answer is for.
+/// The purpose of an answer.
 enum Part {
     Keys(usize, Vec<(SharedKey, Consumption)>),
     Heartbeat,
@@ -161,7 +161,8 @@ impl Session {
                 let has_more = entries.len() >= stream::MAX_READ;
                 outcome.has_more |= has_more;
                 for entry in entries {
-                    // They grow; what does not is not of Redis, and would be read again and again.
+                    // Identifiers in Redis grow. An entry with a smaller one does not come from Redis, and would be
+                    // read again and again.
                     self.last = self.last.max(entry.id);
                     match entry.content {
                         Content::Event(event) => fleet.events.deliver(&event),
@@ -193,13 +194,13 @@ impl Session {
         Ok(())
     }
 
-    /// What Redis' clock shows at a time, in milliseconds since 1970.
+    /// Returns the time of Redis' clock at a time of this server's, in milliseconds since 1970.
     fn redis_time(&self, now: u64) -> u64 {
         self.clock.0.saturating_add(now.saturating_sub(self.clock.1) / 1_000_000)
     }
 }
 
-/// What Redis knows of so many keys; nothing of those with a value of something else.
+/// Reads the standings of so many keys from an answer; `None` for a key that holds a foreign value.
 fn standings(answer: &Value, keys: usize) -> Result<Vec<Option<Standing>>, FleetError> {
     let Value::Array(numbers) = answer else { return Err(FleetError::unexpected()) };
     if numbers.len() != keys * 2 {

@@ -20,7 +20,7 @@ pub(super) struct Entry {
     pub(super) content: Content,
 }
 
-/// What an entry of the stream is.
+/// The content of an entry of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// An event of another server.

@@ -60,7 +60,7 @@ impl Server {
         assert!(status.success());
     }
 
-    /// What redis-cli prints.
+    /// Runs a command and returns the output of redis-cli.
     fn command(&self, words: &[&str]) -> String {
         let mut command = Command::new("redis-cli");
         let socket = self.folder.path().join("redis.sock");
@@ -120,7 +120,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn what_one_server_has_served_counts_for_the_other() {
+fn requests_served_by_one_server_count_for_the_other() {
     requires!("program:redis-server");
     let server = Server::start(&[]);
     let (one, other) = (Instance::start(server.settings(), "10/h", 4), Instance::start(server.settings(), "10/h", 4));
@@ -191,7 +191,7 @@ fn events_reach_all_others_also_those_that_were_away() {
     one.fleet.events().publish("other", b"third");
     eventually("they have arrived", || other.fleet.report().events_received == 3);
     assert_eq!(seen(&other), [b"first".to_vec(), b"second".to_vec()]);
-    // Nobody receives his own.
+    // A server does not receive its own events.
     assert_eq!(one.fleet.report().events_received, 0);
     server.command(&["FLUSHALL"]);
     server.command(&["XADD", "serow:{fleet}:events", "*", "kind", "ban", "payload", "by hand"]);
@@ -225,7 +225,7 @@ fn values_of_others_are_left_alone_and_reported() {
             "HSET" => "hash",
             _ => "string",
         };
-        // What was on its way may come first.
+        // An exchange on its way may come first.
         eventually("it is written", || {
             server.command(&["DEL", command[1]]);
             server.command(&command);
@@ -240,7 +240,7 @@ fn values_of_others_are_left_alone_and_reported() {
         assert_eq!(server.command(&["TYPE", command[1]]), kind, "{command:?}");
         server.command(&["DEL", command[1]]);
     }
-    // What is in a key is bounded, so clients are let in again.
+    // The end in a key is bounded, so clients are let in again; the errors were about values that are not Serow's.
     assert!(one.last_error().contains("prefix") || one.last_error().contains("WRONGTYPE"), "{}", one.last_error());
 }
 

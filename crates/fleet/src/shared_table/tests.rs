@@ -20,7 +20,7 @@ fn an_entry_has_the_documented_size() {
 }
 
 #[test]
-fn what_was_consumed_is_collected_once() {
+fn consumption_is_collected_once() {
     let table = table("10/s", 1, 100);
     let outcomes = [0, 0, 0, 1].map(|tenth| is_allowed(&table, b"a", SECOND + tenth * SECOND / 10));
     assert_eq!(outcomes, [true, true, false, true]);
@@ -34,7 +34,7 @@ fn what_was_consumed_is_collected_once() {
     assert_ne!(a.name, b.name);
     assert_eq!(a.name, name_of(b"a"));
     assert_eq!(table.collect(10, SECOND * 2), []);
-    // Who is refused wants to know, too.
+    // A refused request is reported to Redis, too.
     assert!(is_allowed(&table, b"b", SECOND * 2));
     assert!(is_allowed(&table, b"b", SECOND * 2));
     table.collect(10, SECOND * 2);
@@ -43,7 +43,7 @@ fn what_was_consumed_is_collected_once() {
 }
 
 #[test]
-fn what_others_have_consumed_counts() {
+fn requests_of_other_servers_count() {
     for (ahead, wait, expected) in [
         // In milliseconds: how far ahead the others are, when the next request comes, and whether it is served.
         (1000, 0, false),
@@ -67,7 +67,7 @@ fn what_others_have_consumed_counts() {
 }
 
 #[test]
-fn what_a_server_knows_survives_a_redis_that_forgets() {
+fn a_server_keeps_its_counts_when_redis_loses_them() {
     let table = table("1/s", 0, 100);
     assert!(is_allowed(&table, b"a", SECOND));
     let (key, sent) = table.collect(1, SECOND)[0];
