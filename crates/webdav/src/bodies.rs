@@ -2,7 +2,7 @@
 
 use crate::element::{Element, Name, XmlError};
 
-/// What a PROPFIND asks for (RFC 4918 §14.20).
+/// The query of a PROPFIND (RFC 4918 §14.20).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropertyQuery {
     /// All properties that are stored or cost little, and these.
@@ -22,7 +22,7 @@ pub enum PropertyChange {
     Remove(Name),
 }
 
-/// What a LOCK asks for (RFC 4918 §14.11).
+/// The request of a LOCK (RFC 4918 §14.11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockRequest {
     /// Whether others can lock the same.

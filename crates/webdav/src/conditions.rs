@@ -131,7 +131,7 @@ impl Conditions {
     }
 }
 
-/// What is at a path, as far as conditions are concerned.
+/// The resource at a path, as far as conditions are concerned.
 struct Found {
     /// Nothing for a folder, or a file that cannot be read.
     tag: Option<EntityTag>,

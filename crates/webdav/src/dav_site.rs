@@ -1,4 +1,4 @@
-//! What a site says to a folder in it that clients change.
+//! The site around a folder that clients change.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serow_message::{ClientNetwork, KnownHeader, Peer, Request, TrustedProxies};
 
 use crate::path_scope::PathScope;
 
-/// What a site says to a folder in it that clients change; by default that there is nothing else in the site.
+/// The site around a folder that clients change; by default, nothing else is in the site.
 #[derive(Clone, Debug, Default)]
 pub struct DavSite {
     /// Which paths are the folder's; all, if there is none.

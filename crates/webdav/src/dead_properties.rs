@@ -35,7 +35,7 @@ pub(crate) fn write(file: impl AsFd, properties: &[Element]) -> rustix::io::Resu
         property.write(&mut document);
     }
     let _ = write!(document, "</p>");
-    // What cannot be read again would be lost.
+    // A document that cannot be read again would be lost.
     if document.len() > MAX_SIZE || Element::parse(document.as_bytes()).is_err() {
         return Err(Errno::TOOBIG);
     }

@@ -19,11 +19,11 @@ pub struct Element {
     /// The prefix that its author chose for the namespace; empty for the default namespace.
     prefix: String,
     attributes: Vec<Attribute>,
-    /// What it contains.
+    /// The elements and texts in it.
     pub children: Vec<Node>,
 }
 
-/// What an element contains.
+/// A child of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     /// An element.

@@ -96,7 +96,7 @@ impl IfHeader {
     }
 }
 
-/// What is left of the text.
+/// The rest of the text.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -285,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn a_written_header_is_read_again(
             tagged in any::<bool>(),
             lists in proptest::collection::vec(("[!-;=?-~]{1,8}", conditions()), 1..5),
         ) {

@@ -18,16 +18,18 @@
 //! | properties are computed, or read from an extended attribute | `properties.rs`, `dead_properties.rs` |
 //! | a refusal becomes a response, with a condition of RFC 4918 §16 if there is one for it | `refusal.rs`, `multistatus.rs` |
 //!
-//! # What clients reach
+//! # Access of clients
 //!
-//! Nothing outside the folder: all paths are resolved as for reading (`serow_files::Root`), and changes follow no
-//! symbolic link at all below the folder, so that a file has one path, and its lock as well. Names that are not served
-//! (hidden files) can neither be created nor removed; a folder with such names cannot be deleted. `.well-known` can be read.
+//! Clients reach nothing outside the folder: all paths are resolved as for reading (`serow_files::Root`), and changes
+//! follow no symbolic link at all below the folder, so that a file has one path, and its lock as well. Names that are
+//! not served (hidden files) can neither be created nor removed; a folder with such names cannot be deleted.
+//! `.well-known` can be read.
 //!
-//! Nothing that another route of the site is for, which may have other rules: the server asks the router about the path of
-//! a request, and [`PathScope`] about each other path that the request reads, lists or changes.
+//! Nor do they reach paths that belong to another route of the site, which may have other rules: the server asks the
+//! router about the path of a request, and [`PathScope`] about each other path that the request reads, lists or
+//! changes.
 //!
-//! # What others see
+//! # Visibility of changes
 //!
 //! A file is visible when it is complete: an upload or copy is renamed in one step. Locks are in the memory of this
 //! process: all threads share them, and a process that replaces this one begins without locks, so that a client whose

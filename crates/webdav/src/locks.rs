@@ -7,13 +7,13 @@ use std::{collections::BTreeMap, ops::Bound};
 pub struct Lock {
     /// Its token, a URI.
     pub token: String,
-    /// What is locked: the path below the folder, without a slash at either end.
+    /// The path of the locked resource, relative to the folder, without a slash at either end.
     pub path: Vec<u8>,
     /// Whether all that is below is locked as well.
     pub is_deep: bool,
     /// Whether others can lock the same.
     pub is_shared: bool,
-    /// What the client says of its user, as XML; empty if it says nothing.
+    /// The client's description of its user, as XML; empty if there is none.
     pub owner: String,
     /// The address of the client, or its network.
     pub client: String,
@@ -120,7 +120,8 @@ impl LockTable {
         range.take_while(move |(path, _)| path.starts_with(&start)).flat_map(|(_, locks)| locks)
     }
 
-    /// What keeps a client with these tokens from changing a resource: the path of a lock.
+    /// Returns the path of a lock that keeps a client with these tokens from changing a resource; `None` without such a
+    /// lock.
     ///
     /// RFC 4918 §7.4 and §7.5: a new or removed name changes the folder above as well (`is_member_change`), and some
     /// changes all that is below (`is_deep`).
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_has_no_locks() {
+    fn a_removed_folder_and_its_members_have_no_locks() {
         let mut table =
             table(&[("a", false, false), ("a/b", false, false), ("a/b/c", false, false), ("ab", false, false)]);
         table.remove_all(b"a");

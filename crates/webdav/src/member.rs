@@ -19,7 +19,7 @@ pub(crate) struct Member {
     pub(crate) name: Vec<u8>,
 }
 
-/// What a name stands for.
+/// The kind of file that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -48,7 +48,7 @@ impl Member {
         Ok(Self { folder, name: name.to_vec() })
     }
 
-    /// What is there; nothing if the name does not exist.
+    /// The kind of the file; nothing if the name does not exist.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Member {
         Ok(self.stat()?.map(|stat| Kind::of(FileType::from_raw_mode(stat.st_mode))))
     }
 
-    /// What the file system says of it; nothing if the name does not exist.
+    /// The status of the file in the file system; nothing if the name does not exist.
     ///
     /// # Errors
     ///

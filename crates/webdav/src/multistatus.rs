@@ -94,7 +94,7 @@ mod tests {
     use crate::element::Element;
 
     #[test]
-    fn what_is_written_is_well_formed() {
+    fn a_written_document_is_well_formed() {
         let mut writer = Multistatus::default();
         writer.begin();
         writer.status("/a b&<ä".as_bytes(), StatusCode::LOCKED);

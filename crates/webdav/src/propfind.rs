@@ -62,12 +62,12 @@ struct Walk {
     shared: Arc<Shared>,
     root: Root,
     query: PropertyQuery,
-    /// What was asked for, until it is written.
+    /// The resource of the request, until it is written.
     own: Option<Described>,
     rest: Rest,
 }
 
-/// What is still to be written.
+/// The part that is still to be written.
 enum Rest {
     /// Entries of a folder, and the end.
     Entries(Box<Entries>),
@@ -137,7 +137,7 @@ impl Walk {
                     rest = Rest::End;
                     break;
                 };
-                // What is gone meanwhile, or leads out of the root, is left out.
+                // An entry that is gone meanwhile, or that leads out of the root, is left out.
                 let Some(stat) = self.root.describe(&entries.folder, &entries.path, &name) else { continue };
                 let mut found = described(below(&entries.path, &name), &stat);
                 if !self.shared.is_own(&found.path, found.is_folder) {

@@ -76,7 +76,7 @@ fn check_form(request: &Request, folder: &Folder, located: &Located) -> Result<(
     Ok(())
 }
 
-/// What is known of an upload before its body.
+/// The context of an upload, as known before its body.
 struct Beginning {
     shared: Arc<Shared>,
     located: Located,
@@ -201,7 +201,7 @@ async fn settle(writing: Option<JoinHandle<io::Result<()>>>) -> Result<(), Refus
     Ok(())
 }
 
-/// What the page of the listing adds to its uploads.
+/// The field that the page of the listing adds to its uploads.
 const UPLOAD_FIELD: &str = "serow-upload";
 
 /// Some dozen microseconds of copying. Twice as much is the memory of an upload, of which there may be thousands.

@@ -1,7 +1,7 @@
 //! How many bytes the files of a folder may have together.
 //!
-//! The files are counted once, at the first request, and what clients add or remove afterwards is kept in the balance.
-//! What others change on the machine is noticed when the server starts again, or reloads.
+//! The files are counted once, at the first request, and the balance then follows the bytes that clients add or remove.
+//! The server notices changes by others on the machine when it restarts or reloads.
 //!
 //! An upload reserves its size before its first byte, so that many at a time cannot pass the limit together. While it
 //! replaces a file, both count.
@@ -26,12 +26,12 @@ pub(crate) struct Quota {
     balance: Mutex<Balance>,
 }
 
-/// What the limit is compared with.
+/// The bytes that are compared with the limit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Balance {
     /// Bytes of the files in the folder.
     used: u64,
-    /// Bytes of what is being written.
+    /// Bytes of files that are being written.
     reserved: u64,
 }
 
@@ -75,7 +75,7 @@ impl Quota {
     }
 }
 
-/// Room for what is being written. What is not used is given back at the end.
+/// Room for files that are being written. It gives unused room back at the end.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     quota: Option<Arc<Quota>>,
@@ -121,7 +121,7 @@ impl Reservation {
         self.settle(written, replaced);
     }
 
-    /// What was written is in the folder now, in the place of files with so many bytes.
+    /// Counts the bytes that were written as used, in the place of the bytes of replaced files.
     pub(crate) fn settle(self, written: u64, replaced: u64) {
         let Some(quota) = &self.quota else { return };
         let mut balance = quota.balance();

@@ -10,7 +10,7 @@ use crate::{element::XmlError, multistatus::encoded};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     status: StatusCode,
-    /// What the client can do about it; a line.
+    /// The reason, with a remedy where there is one; a line.
     text: &'static str,
     /// A condition of RFC 4918 §16 that is not fulfilled, and the path that it is about.
     condition: Option<(&'static str, Option<Vec<u8>>)>,

@@ -1,15 +1,15 @@
-//! What clients may do with a folder, and how much.
+//! Permissions of clients in a folder, and its quota.
 
-/// What clients may do with a folder, and how much.
+/// Permissions of clients in a folder, and its quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteSettings {
-    /// What they may do.
+    /// The methods that clients may use.
     pub mode: WriteMode,
     /// How many bytes the files of the folder may have together; default: as many as the disk takes.
     pub quota: Option<u64>,
 }
 
-/// What clients may do with a folder.
+/// The methods that clients may use in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteMode {
     /// PUT of new files, by the form of the listing.

@@ -1,4 +1,4 @@
-//! What all clones of a handler share: the folder, its locks, and how request paths lead into it.
+//! State that all clones of a handler share: the folder, its locks, and how request paths lead into it.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -26,14 +26,14 @@ pub(crate) struct Shared {
     pub(crate) folder: Folder,
     pub(crate) mode: WriteMode,
     pub(crate) site: DavSite,
-    /// What the paths of requests have before the path below the folder, without a slash at the end.
+    /// The start of request paths, before the path below the folder, without a slash at the end.
     prefix: Vec<u8>,
     locks: Mutex<LockTable>,
     pub(crate) disk: Disk,
     quota: Option<Arc<Quota>>,
 }
 
-/// What a request is about.
+/// The resource that a request is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Located {
     /// The path below the folder, without a slash at either end.

@@ -119,7 +119,7 @@ pub(crate) fn depth(request: &Request) -> Result<Option<Depth>, Refusal> {
     depth.map_err(|_| Refusal::bad_request("Depth is 0, 1 or infinity"))
 }
 
-/// What is in a folder that does not exist does not exist either.
+/// Turns 409 into 404: a resource in a folder that does not exist does not exist either.
 pub(crate) fn not_found_for_conflict(refusal: Refusal) -> Refusal {
     if refusal.status() == StatusCode::CONFLICT { Refusal::not_found() } else { refusal }
 }

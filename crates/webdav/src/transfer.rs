@@ -1,7 +1,7 @@
 //! COPY and MOVE.
 //!
-//! A copy is made under a temporary name beside its destination, and renamed when it is complete. What was at the
-//! destination gets a temporary name before, and is removed after.
+//! A copy is made under a temporary name beside its destination, and renamed when it is complete. A file or folder at
+//! the destination gets a temporary name before, and is removed after.
 
 use std::{os::fd::OwnedFd, sync::Arc};
 
@@ -25,7 +25,7 @@ use crate::{
     upload::{Existing, Upload, rename, temporary_name},
 };
 
-/// What is done with the source.
+/// The method, which decides whether the source stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transfer {
     Copy,

@@ -66,7 +66,7 @@ pub(crate) fn open_folder(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<
     fs::openat(folder, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// What a survey does about names that are not served, which a client does not know of.
+/// How a survey treats names that are not served, which a client does not know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unserved {
     /// They go with the folder.
@@ -106,7 +106,7 @@ pub(crate) fn survey(
     Ok(())
 }
 
-/// What became of the names that were to be removed.
+/// The result of a removal.
 #[derive(Debug, Default)]
 pub(crate) struct Removal {
     /// The paths that could not be removed, and why.
@@ -230,7 +230,7 @@ pub(crate) fn copy_file(mut from: &File, mut to: &File, reservation: &mut Reserv
     Ok(())
 }
 
-/// What is in a folder, without `.` and `..`.
+/// The entries of a folder, without `.` and `..`.
 pub(crate) fn entries(
     folder: &OwnedFd,
 ) -> rustix::io::Result<impl Iterator<Item = rustix::io::Result<(Vec<u8>, Kind)>> + use<>> {
@@ -253,7 +253,7 @@ pub(crate) fn entries(
 
 const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// What the umask leaves of it.
+/// The mode of new folders, less the umask.
 pub(crate) const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
 /// About a second of system calls. A client could otherwise occupy threads for hours.

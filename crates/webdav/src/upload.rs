@@ -33,7 +33,7 @@ pub(crate) struct Upload {
     name: Option<String>,
 }
 
-/// What becomes of a file that has the name already.
+/// How an upload treats a file that has the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// It is replaced.
@@ -174,7 +174,7 @@ pub(crate) fn random() -> rustix::io::Result<u128> {
     if length == bytes.len() { Ok(u128::from_ne_bytes(bytes)) } else { Err(Errno::IO) }
 }
 
-/// What the umask leaves of it: readable for those who serve the folder as well.
+/// The mode of new files, less the umask: users that serve the folder as well can read them.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 
 #[cfg(test)]

@@ -14,5 +14,5 @@ pub(crate) async fn xml_body(body: Body) -> Result<Bytes, Refusal> {
     body.collect(MAX_BODY).await.map_err(|error| Refusal::of_body(&error))
 }
 
-/// What clients send has some hundred bytes; properties of that size do not fit into extended attributes anyway.
+/// Clients send some hundred bytes; properties of this size do not fit into extended attributes anyway.
 const MAX_BODY: usize = 64 << 10;

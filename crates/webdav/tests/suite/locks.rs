@@ -77,7 +77,7 @@ fn a_lock_of_a_folder_covers_its_members() {
 }
 
 #[test]
-fn what_does_not_exist_is_locked_as_an_empty_file() {
+fn a_missing_file_is_locked_as_an_empty_file() {
     let site = site();
     let (response, _) = site.ask("LOCK /new", &[], EXCLUSIVE);
     assert_eq!(response.status, 201);

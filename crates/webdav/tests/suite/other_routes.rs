@@ -101,7 +101,7 @@ fn no_file_is_read_written_moved_or_deleted_that_another_route_is_for() {
 }
 
 #[test]
-fn what_is_no_other_routes_is_changed_as_ever() {
+fn paths_that_belong_to_no_other_route_can_be_changed() {
     let site = site();
     for (line, fields, status) in [
         ("MOVE /mine", &["Destination: /administration"][..], 201),
@@ -217,7 +217,7 @@ fn a_folder_takes_no_name_that_another_route_is_for_without_a_slash() {
         ("MOVE /team/", &["Destination: /admin/"], 403),
         ("MOVE /team/", &["Destination: /admin"], 403),
         ("DELETE /admin/", &[], 403),
-        // What is in it has other paths.
+        // Its members have other paths, which belong to this folder.
         ("PROPFIND /admin/", &["Depth: 1"], 207),
         ("COPY /mine", &["Destination: /admin/new"], 201),
     ] {

@@ -100,7 +100,7 @@ fn every_change_keeps_the_count() {
 }
 
 #[test]
-fn what_exceeds_the_quota_is_refused_and_leaves_nothing() {
+fn a_file_that_exceeds_the_quota_is_refused_and_leaves_nothing() {
     let site = site(WriteMode::Dav, 3_500);
     site.write("folder/a", KILOBYTE);
     site.write("folder/b", KILOBYTE);

@@ -123,7 +123,7 @@ fn copies_have_what_clients_see_of_the_source() {
     assert_eq!(site.read("all/inner/deep").as_deref(), Some("deep"));
     assert_eq!(site.status("COPY /folder", &["Destination: /flat", "Depth: 0"], ""), 201);
     assert_eq!(site.names("flat"), [""; 0]);
-    // What was there is replaced, not merged.
+    // The copy replaces the destination, and is not merged with it.
     assert_eq!(site.status("COPY /folder", &["Destination: /other"], ""), 204);
     assert_eq!(site.names("other"), ["a", "inner", "link"]);
     assert_eq!(site.status("COPY /file", &["Destination: /other"], ""), 204);
@@ -149,7 +149,7 @@ fn moves_rename() {
 }
 
 #[test]
-fn what_speaks_for_the_host_is_read_and_never_changed() {
+fn well_known_paths_are_read_and_never_changed() {
     for mode in [WriteMode::Form, WriteMode::Put, WriteMode::Dav] {
         let site = Site::new(mode);
         site.write(".well-known/acme-challenge/there", "there");

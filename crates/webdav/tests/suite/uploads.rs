@@ -115,7 +115,7 @@ fn long_bodies_arrive_whole() {
 }
 
 #[test]
-fn what_has_no_room_is_refused_before_it_is_sent() {
+fn a_file_without_room_on_the_disk_is_refused_before_it_is_sent() {
     let site = Site::new(WriteMode::Put);
     let (_sender, incoming) = Incoming::channel(Some(1 << 60));
     assert_eq!(site.ask("PUT /large", &[], incoming).0.status, 507);
