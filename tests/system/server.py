@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 
-from .patience import attempts, wait_until
+from .polling import attempts, wait_until
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 10.0

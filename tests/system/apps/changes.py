@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 
 from ..proxy.load import Load
-from ..patience import attempts, wait_until
+from ..polling import attempts, wait_until
 from ..verdict import Verdict
 from .faults import CONNECTIONS, row_of
 from .servers import APPLICATION, Serow, answer, workers

@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..proxy.load import Load
 from ..server import Server
 from ..verdict import Verdict

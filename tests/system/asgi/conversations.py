@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from wsproto.events import CloseConnection, Ping, Pong
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server, free_port, program
 from ..verdict import Verdict
 from .sockets import Connection, OverHttp1, OverHttp2, Refused

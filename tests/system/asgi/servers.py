@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 from collections.abc import Iterator
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server, free_port, program
 
 SECONDS = 10.0

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import time
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..resident import without_huge_pages
 from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict

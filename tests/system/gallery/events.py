@@ -8,7 +8,7 @@ import signal
 import threading
 
 from .. import wire
-from ..patience import wait_until
+from ..polling import wait_until
 from .instance import Instance
 from .visitor import Lost
 

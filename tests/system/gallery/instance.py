@@ -9,7 +9,7 @@ import pathlib
 import re
 import signal
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server, free_port, program
 from .application import Application
 from .visitor import Lost, Visitor

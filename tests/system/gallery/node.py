@@ -9,7 +9,7 @@ import json
 import pathlib
 import shutil
 
-from ..patience import wait_until
+from ..polling import wait_until
 from .application import SOURCES, Application, node_modules, run
 from .browser import browse
 from .visitor import DIGEST, LARGE, Page, Visitor, assert_equal

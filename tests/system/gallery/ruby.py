@@ -9,7 +9,7 @@ import json
 import pathlib
 import subprocess
 
-from ..patience import wait_until
+from ..polling import wait_until
 from .application import Application, run, unpacked
 from .browser import browse
 from .visitor import DIGEST, LARGE, Page, Visitor, assert_equal

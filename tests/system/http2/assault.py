@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from .. import attack as slow_clients
-from ..patience import attempts
+from ..polling import attempts
 from ..probe import Probe
 from ..server import Server
 from ..verdict import Verdict

@@ -11,7 +11,7 @@ import select
 import socket
 import time
 
-from ..patience import SECONDS
+from ..polling import SECONDS
 from ..priorities import frames
 from .attacks import Flood
 from .client import greeting, split

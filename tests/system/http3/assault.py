@@ -16,7 +16,7 @@ import time
 
 from .. import wire
 from ..http2 import client as http2
-from ..patience import SECONDS as PATIENCE, wait_until
+from ..polling import SECONDS as PATIENCE, wait_until
 from ..probe import Probe
 from ..server import Server
 from ..verdict import Verdict

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from .. import wire
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server
 from ..verdict import Verdict
 from . import generations, serving

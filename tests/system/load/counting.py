@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from .. import wire
-from ..patience import attempts
+from ..polling import attempts
 from ..server import Server, program
 from ..verdict import Verdict
 from .generator import Outcome, bench_json

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from .. import wire
 from ..load.generator import Outcome, bench_json
-from ..patience import attempts
+from ..polling import attempts
 from ..server import Server, program
 from ..verdict import Verdict
 

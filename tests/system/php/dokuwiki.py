@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from ..gallery.browser import browse
-from ..patience import wait_until
+from ..polling import wait_until
 from .application import PASSWORD, Application, Expectation, Place
 from .picture import picture
 from .visitor import Visitor, multipart

@@ -10,7 +10,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 
-from ..patience import wait_until
+from ..polling import wait_until
 
 POOL = """[global]
 error_log = {folder}/fpm.log

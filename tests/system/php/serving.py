@@ -12,7 +12,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Broken, Server, program
 from .application import Application, Place
 from .services import fpm

@@ -9,7 +9,7 @@ import socket
 import threading
 
 from ..gallery.browser import browse
-from ..patience import wait_until
+from ..polling import wait_until
 from .application import PASSWORD, Application, Expectation, Place
 from .picture import picture
 from .visitor import Answer, Visitor, multipart

@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 import time
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server, free_port, program
 from ..verdict import Verdict, arguments
 from . import single

@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Server
 from ..verdict import Verdict
 from .client import Clients, Outcome, Request

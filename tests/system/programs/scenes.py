@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from ..apps.servers import answer, kill
-from ..patience import wait_until
+from ..polling import wait_until
 from ..proxy.load import Load
 from ..server import program
 from ..verdict import Verdict

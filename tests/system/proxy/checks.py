@@ -8,7 +8,7 @@ import json
 import pathlib
 import time
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..priorities.status import UnixConnection
 from ..server import Broken
 from ..verdict import Verdict

@@ -11,7 +11,7 @@ from .. import wire
 from ..http2 import fields
 from ..http2.client import Connection
 from ..http2.tools import find
-from ..patience import wait_until
+from ..polling import wait_until
 from ..priorities import frames
 from ..verdict import Verdict
 from .proxies import Serow

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 
 from ..http2.tools import find
-from ..patience import wait_until
+from ..polling import wait_until
 from ..priorities import laboratory, servers, tile
 from ..priorities.benchmark import ALLOWED
 from ..priorities.laboratory import Link

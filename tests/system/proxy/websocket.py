@@ -13,7 +13,7 @@ from .. import wire
 from ..http2.websocket import (BINARY, CLOSE, PING, PONG, TEXT, Messages, Stream, Upgraded, message, over_http1,
                                over_http2)
 from ..load.peers import Raw
-from ..patience import wait_until
+from ..polling import wait_until
 from ..verdict import Verdict
 from .proxies import Serow
 

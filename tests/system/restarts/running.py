@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Broken, free_port, program
 
 START_SECONDS = 30.0

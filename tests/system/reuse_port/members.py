@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from ..http2.tools import find
-from ..patience import wait_until
+from ..polling import wait_until
 from ..server import Broken, program
 
 START_SECONDS = 30.0

@@ -47,14 +47,14 @@ def both_ways(channel: grpc.Channel) -> Iterator[str]:
     """Each message is an answer to the one before; many such talks at once."""
     def talk(number: int) -> bool:
         said: queue.Queue[bytes | None] = queue.Queue()
-        heard = channel.stream_stream(f"/{NAME}/Chat")(iter(said.get, None), timeout=PATIENCE)
+        received = channel.stream_stream(f"/{NAME}/Chat")(iter(said.get, None), timeout=PATIENCE)
         for turn in range(ROUNDS):
             message = f"{number} {turn}".encode()
             said.put(message)
-            if next(heard) != b"heard " + message:
+            if next(received) != b"heard " + message:
                 return False
         said.put(None)
-        return next(heard, None) is None
+        return next(received, None) is None
 
     with futures.ThreadPoolExecutor(CHATS) as pool:
         if not all(pool.map(talk, range(CHATS))):
@@ -85,7 +85,7 @@ def errors(channel: grpc.Channel) -> Iterator[str]:
 
 
 def deadlines(channel: grpc.Channel) -> Iterator[str]:
-    """The client gives up, and the server hears of it."""
+    """The client's deadline passes, and the server learns of it."""
     began = time.monotonic()
     try:
         list(channel.unary_stream(f"/{NAME}/Wait")(b"", timeout=0.5))
@@ -93,7 +93,7 @@ def deadlines(channel: grpc.Channel) -> Iterator[str]:
     except grpc.RpcError as error:
         if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED or time.monotonic() - began > PATIENCE:
             yield f"{error.code()} after {time.monotonic() - began:.1f} s"
-    yield from heard(channel)
+    yield from cancellation_received(channel)
 
 
 def cancelling(channel: grpc.Channel) -> Iterator[str]:
@@ -106,14 +106,14 @@ def cancelling(channel: grpc.Channel) -> Iterator[str]:
     if not waits(channel, b"10"):
         yield "the server does not say that it waits"
     call.cancel()
-    yield from heard(channel)
+    yield from cancellation_received(channel)
 
 
 def waits(channel: grpc.Channel, seconds: bytes) -> bool:
     return channel.unary_unary(f"/{NAME}/Waits")(seconds, timeout=PATIENCE) == b"yes"
 
 
-def heard(channel: grpc.Channel) -> Iterator[str]:
+def cancellation_received(channel: grpc.Channel) -> Iterator[str]:
     if channel.unary_unary(f"/{NAME}/Left")(b"10", timeout=PATIENCE) != b"yes":
         yield "the server did not hear that its client had left"
 

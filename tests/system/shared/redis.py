@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from ..fleet.redis import Redis
-from ..patience import attempts
+from ..polling import attempts
 from ..server import Broken, free_port
 
 WAIT_SECONDS = 30.0

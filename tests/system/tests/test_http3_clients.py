@@ -6,7 +6,7 @@ import socket
 import unittest
 
 from ..http3_clients.relay import HANDSHAKE, RETRY, Link, Relay, long_headers
-from ..patience import wait_until
+from ..polling import wait_until
 
 IDS = b"\x00\x00\x00\x01" + b"\x02ab" + b"\x03cde"
 INITIAL = b"\xc0" + IDS + b"\x01t" + b"\x05hello"

@@ -12,7 +12,7 @@ import pathlib
 import tempfile
 import time
 
-from ..patience import wait_until
+from ..polling import wait_until
 from ..priorities.chromium import Browser
 from ..priorities.tab import Tab
 
