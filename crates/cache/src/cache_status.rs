@@ -4,7 +4,7 @@ use std::fmt;
 
 use serow_message::{StatusCode, content::decimal};
 
-/// What the cache did with a request.
+/// The outcome of a request in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheStatus {
     /// A stored response was sent, which will be fresh for so many seconds.
@@ -49,13 +49,13 @@ pub enum ForwardReason {
     Method,
     /// Nothing is stored for the URI.
     UriMiss,
-    /// What is stored does not match the request's fields.
+    /// The stored responses do not match the request's fields.
     VaryMiss,
-    /// What is stored is a part that has not all that the request wants.
+    /// The stored response is a part that does not contain all that the request wants.
     Partial,
     /// The request wants a newer response.
     Request,
-    /// What is stored is stale.
+    /// The stored response is stale.
     Stale,
 }
 

@@ -6,7 +6,7 @@ use serow_message::{Headers, KnownFields, KnownHeader, Method, StatusCode};
 
 use crate::{content_range::ContentRange, entity_tag, extent::strong_date, stored::StoredHead, time::Time};
 
-/// What of a stored response a request gets.
+/// The part of a stored response that a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// All of it.
@@ -103,7 +103,7 @@ fn part(value: &[u8], length: u64) -> Selection {
     }
 }
 
-/// What stands behind `bytes=`, if that is one range.
+/// Returns the text behind `bytes=`, if that is one range.
 fn specifier(value: &[u8]) -> Option<&[u8]> {
     let (unit, rest) = value.split_at_checked(5)?;
     let specifier = rest.strip_prefix(b"=").filter(|_| unit.eq_ignore_ascii_case(b"bytes"))?;

@@ -80,7 +80,7 @@ impl ContentRange {
     }
 }
 
-/// What stands before and after the first of these bytes.
+/// The values before and after the first of these bytes.
 fn split(value: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let place = value.iter().position(|byte| *byte == separator)?;
     Some((&value[..place], &value[place + 1..]))

@@ -11,7 +11,7 @@ pub(crate) struct Directive<'a> {
     pub(crate) argument: Argument<'a>,
 }
 
-/// What stands behind the name.
+/// The argument behind the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Argument<'a> {
     /// Nothing.

@@ -40,7 +40,7 @@ impl Extent {
     }
 }
 
-/// What two responses have in common if and only if their contents are the same, byte by byte (RFC 9110 §8.8.1).
+/// A validator that two responses share if and only if their contents are the same, byte by byte (RFC 9110 §8.8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StrongValidator<'a> {
     Tag(&'a [u8]),

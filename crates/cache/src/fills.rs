@@ -31,7 +31,7 @@ struct FillKey {
     scope: u32,
 }
 
-/// What a request is in a fill.
+/// The role of a request in a fill.
 #[derive(Debug)]
 pub enum Fill {
     /// The one that is forwarded.
@@ -40,7 +40,7 @@ pub enum Fill {
     Follower(FillFollower),
 }
 
-/// What the leader has found out.
+/// The outcome of the leader's request.
 #[derive(Clone, Debug)]
 pub enum FillOutcome {
     /// The response is arriving, and is stored when it is complete.
@@ -51,7 +51,7 @@ pub enum FillOutcome {
     Released,
     /// There was no response, or one of a failed server.
     Failed,
-    /// The leader has left before there was a response: somebody else has to lead.
+    /// The leader has left before there was a response: another request has to lead.
     Abandoned,
 }
 

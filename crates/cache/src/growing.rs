@@ -15,8 +15,9 @@ use crate::{fill_memory::FillMemory, stored_content::ContentWriter};
 
 /// A content that is arriving. Readers get it from where they begin, as it arrives.
 ///
-/// All of it is kept, in memory up to a limit, or in a file: a slow reader holds nobody up. What can be kept in neither
-/// cannot be stored: then only what some reader has not read is kept, and the writer waits for the slowest reader.
+/// All of it is kept, in memory up to a limit, or in a file: a slow reader does not hold up the others. A content that
+/// fits into neither cannot be stored: then only bytes that some reader has not read are kept, and the writer waits for
+/// the slowest reader.
 #[derive(Clone, Debug)]
 pub struct GrowingContent {
     shared: Arc<Shared>,
@@ -36,7 +37,7 @@ pub struct GrowingReader {
     slot: usize,
 }
 
-/// What a reader gets next.
+/// The next piece that a reader gets.
 #[derive(Clone, Debug)]
 pub enum GrowingPiece {
     /// These bytes.
@@ -127,7 +128,7 @@ impl GrowingWriter {
         self.shared.lock().kept() + bytes <= limit.min(self.limit) && self.shared.memory.has(bytes)
     }
 
-    /// What is kept in memory, to be written to a file.
+    /// The pieces that are kept in memory, to be written to a file.
     #[must_use]
     pub fn in_memory(&self) -> Vec<Bytes> {
         self.shared.lock().pieces().cloned().collect()

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_counts_for_every_uri() {
+    fn a_forgotten_invalidation_counts_for_every_uri() {
         let mut invalidated = Invalidated::default();
         (0..=LATEST as u64).for_each(|number| invalidated.note(number, number + 1));
         assert!(invalidated.is_after(1000, 0), "the invalidation of URI 0 is forgotten");

@@ -1,4 +1,4 @@
-//! What unsafe methods invalidate (RFC 9111 §4.4).
+//! Invalidation of stored responses by unsafe methods (RFC 9111 §4.4).
 
 use serow_message::{Headers, KnownHeader, Method, StatusCode};
 

@@ -11,9 +11,10 @@ use crate::{
     stored_content::{ContentFile, ContentReference, ContentWriter},
 };
 
-/// A store beside the one in memory, for what is to be found again after a restart.
+/// A store beside the one in memory, for responses that are to be found again after a restart.
 ///
-/// What concerns one key is called in the order in which it happens, with a lock held: it should not take long.
+/// The cache makes the calls that concern one key in the order of the events, with a lock held: they should not take
+/// long.
 pub trait Persistence: std::fmt::Debug + Send + Sync {
     /// Keeps all that is stored for a key, in place of what was kept before.
     fn keep(&self, key: &Key, resource: &Resource);
@@ -21,7 +22,7 @@ pub trait Persistence: std::fmt::Debug + Send + Sync {
     /// Removes what is kept for a key; whether there was something.
     fn remove(&self, key: &Key) -> bool;
 
-    /// What is kept for a key.
+    /// Returns the resource that is kept for a key.
     fn find(&self, key: &Key) -> Option<KeptResource>;
 
     /// A file for a content that is too large for memory: of this length, if it is known. Nothing if there is no place for
@@ -35,12 +36,12 @@ pub trait Persistence: std::fmt::Debug + Send + Sync {
     fn keep_purge(&self, purge: &PurgeRecord);
 }
 
-/// What was kept for a key.
+/// The resource that was kept for a key.
 #[derive(Debug)]
 pub enum KeptResource {
     /// It has not been written yet.
     Unwritten(Resource),
-    /// What [`encode`](crate::encode) has written.
+    /// A record that [`encode`](crate::encode) has written.
     Record(Bytes),
 }
 

@@ -6,7 +6,7 @@ use serow_message::percent::{self, Octet};
 
 use crate::time::Time;
 
-/// What a purge does.
+/// The effect of a purge on responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeMode {
     /// It removes responses.

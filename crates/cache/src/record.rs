@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_was_written() {
+    fn a_record_is_read_as_it_was_written() {
         let bytes = encoded();
         let found = decode(&key(), &bytes, &References).unwrap();
         assert_eq!(found.len(), 3);

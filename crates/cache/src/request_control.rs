@@ -1,4 +1,4 @@
-//! What a request says about caching (RFC 9111 §5.2.1, §5.4).
+//! Cache directives of a request (RFC 9111 §5.2.1, §5.4).
 
 use serow_message::{Headers, KnownHeader};
 
@@ -25,7 +25,7 @@ pub struct RequestControl {
 }
 
 impl RequestControl {
-    /// What these headers of a request say.
+    /// Reads the directives from these headers of a request.
     #[must_use]
     pub fn of(headers: &Headers) -> Self {
         let mut control = Self::default();

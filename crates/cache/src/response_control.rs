@@ -1,4 +1,4 @@
-//! What a response says about its caching: Cache-Control (RFC 9111 §5.2.2), or a field for this cache (RFC 9213).
+//! Cache directives of a response: Cache-Control (RFC 9111 §5.2.2), or a field for this cache (RFC 9213).
 
 use serow_message::{Headers, KnownHeader};
 
@@ -52,7 +52,8 @@ pub enum Restriction {
 }
 
 impl ResponseControl {
-    /// What these headers of a response say: a field for this cache that is valid and not empty, else Cache-Control.
+    /// Reads the directives from these headers of a response: from a field for this cache that is valid and not empty,
+    /// else from Cache-Control.
     #[must_use]
     pub fn of(headers: &Headers) -> Self {
         let mut control = Self::default();

@@ -5,7 +5,7 @@ use crate::{
     time::Time,
 };
 
-/// What is done with a stored response that a request matches.
+/// The use of a stored response that a request matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// It is sent.
@@ -47,7 +47,7 @@ pub fn reuse(stored: &StoredHead, control: &RequestControl, rules: &CacheRules, 
     if control.max_stale.span().is_some_and(|most| staleness <= most && control.max_stale != Delta::Invalid) {
         return Reuse::Send;
     }
-    // Who limits the age of what it accepts has not asked for a stale response.
+    // A client that limits the age of the responses it accepts has not asked for a stale one.
     let allowed = stored.reuse.stale_while_revalidate.get().or(rules.stale_while_revalidate);
     if control.max_age == Delta::Absent && allowed.is_some_and(|most| !most.is_zero() && staleness <= most) {
         return Reuse::SendAndValidate;

@@ -1,10 +1,10 @@
-//! What a stored response says about its reuse.
+//! Rules of a stored response about its reuse.
 
 use std::time::Duration;
 
 use crate::response_control::{ResponseControl, Restriction};
 
-/// What a stored response says about its reuse.
+/// Rules of a stored response about its reuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReuseRules {
     /// When it has to be validated before it is reused.

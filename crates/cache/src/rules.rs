@@ -1,10 +1,10 @@
-//! What the settings say about caching, beyond what responses say themselves.
+//! Rules of the settings about caching, beyond the directives of responses.
 
 use std::{ops::RangeInclusive, time::Duration};
 
 use serow_message::StatusCode;
 
-/// What the settings say about caching; by default, only responses decide.
+/// Rules of the settings about caching; by default, only responses decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheRules {
     /// How long responses with these statuses are fresh if they do not say it themselves.

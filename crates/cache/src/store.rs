@@ -49,7 +49,7 @@ pub struct MemoryStore {
     tags: Tags,
     /// Whether a URI can have several keys.
     has_additions: AtomicBool,
-    /// What outlives the process.
+    /// The part of the store that outlives the process.
     persistent: OnceLock<PersistentPart>,
 }
 
@@ -152,7 +152,7 @@ impl MemoryStore {
         self.tags.len()
     }
 
-    /// What is stored for a URI.
+    /// Returns the responses that are stored for a URI.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Resource> {
         let resource = self.index.get(key).or_else(|| self.find_persistent(key))?;
@@ -235,7 +235,7 @@ impl MemoryStore {
         if is_kept { self.max_object.min(MAX_COMBINED_RECORD) } else { self.max_object }
     }
 
-    /// What is stored for a URI, for a change of it.
+    /// Returns the responses that are stored for a URI, to change them.
     fn stored(&self, key: &Key) -> Option<Resource> {
         self.index.peek(key).or_else(|| self.kept(key))
     }
@@ -347,10 +347,11 @@ const MAX_SHARDS: usize = 64;
 /// others, and a lookup would take ever longer.
 const MAX_VARIANTS: usize = 32;
 
-/// Bytes of a combined part that is written to a folder: there, what is longer usually has a file of its own.
+/// Bytes of a combined part that is written to a folder: there, a longer part usually has a file of its own.
 const MAX_COMBINED_RECORD: usize = 256 << 10;
 
-/// What the index needs for an entry: key, value, the places of its neighbours, and a place in a table that is half full.
+/// Bytes that the index needs for an entry: key, value, the places of its neighbours, and a place in a table that is
+/// half full.
 const INDEX_SIZE: usize = 72;
 
 /// Bytes of a usual response, from which the index reserves its memory.

@@ -33,7 +33,7 @@ pub struct StoredHead {
     pub variant: Variant,
     /// Its age and lifetime.
     pub freshness: Freshness,
-    /// What it says about its reuse.
+    /// Its rules about its reuse.
     pub reuse: ReuseRules,
 }
 
@@ -55,7 +55,7 @@ pub struct Stored {
     pub(crate) requests: AtomicU32,
 }
 
-/// What of a response is stored.
+/// The parts of a response that are stored.
 #[derive(Clone, Debug)]
 pub struct Storable {
     /// Its head.

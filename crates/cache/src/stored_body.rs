@@ -74,7 +74,7 @@ impl StoredBody {
         self.stored().memory()
     }
 
-    /// What is stored, whatever it is a part of.
+    /// The stored content, whatever it is a part of.
     pub(crate) fn stored(&self) -> &StoredContent {
         match self {
             Self::Whole(content) => content,

@@ -1,4 +1,4 @@
-//! What may be stored (RFC 9111 §3).
+//! Decides which responses may be stored (RFC 9111 §3).
 
 use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode, hop_by_hop};
 
@@ -13,14 +13,14 @@ use crate::{
     vary::Variant,
 };
 
-/// What of a request decides whether its response is stored.
+/// The properties of a request that decide whether its response is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct StoringRequest<'a> {
     /// The method.
     pub method: &'a Method,
     /// The headers.
     pub headers: &'a Headers,
-    /// Whether the request names its user, by Authorization or by what an access check has found out.
+    /// Whether the request names its user, by Authorization or by the result of an access check.
     pub has_credentials: bool,
     /// Whether it has `no-store` (§5.2.1.5).
     pub no_store: bool,
@@ -147,7 +147,8 @@ pub(crate) fn permitted_head(
     let control = ResponseControl::of(headers);
     let variant = permitted(request, status, headers, &control)?;
     let (freshness, source) = Freshness::of(status, headers, &control, rules, exchange);
-    // Nobody has said that others may have it, and it may be the page of one session: then it is not guessed.
+    // The response does not say that others may have it, and it may be the page of one session: then the cache does not
+    // guess its lifetime.
     let is_guessed = matches!(source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
     if is_guessed && request.headers.contains(KnownHeader::Cookie) {
         return Err(NotStored::Credentials);

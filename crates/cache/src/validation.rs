@@ -124,7 +124,7 @@ fn merged(before: &StoredHead, headers: &Headers, exchange: Exchange) -> Headers
     merged
 }
 
-/// What a response to HEAD says about a stored response to GET whose content has this length (§4.3.5).
+/// The verdict of a response to HEAD about a stored response to GET whose content has this length (§4.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadVerdict {
     /// It is the same: its head is updated.

@@ -18,7 +18,7 @@ struct SelectingField {
 }
 
 impl Variant {
-    /// What a response to this request depends on; `None` if on more than fields (`Vary: *`).
+    /// The fields that a response to this request depends on; `None` if it depends on more than fields (`Vary: *`).
     #[must_use]
     pub fn of(response: &Headers, request: &Headers) -> Option<Self> {
         if !response.contains(KnownHeader::Vary) {

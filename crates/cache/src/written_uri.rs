@@ -28,7 +28,7 @@ pub struct WrittenUriError {
     problem: UriProblem,
 }
 
-/// What is wrong with a text.
+/// The part of a text that makes it invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UriProblem {
     Scheme,
@@ -130,7 +130,7 @@ mod tests {
         for (text, expected) in cases {
             let uris = WrittenUris::parse(text).unwrap();
             assert_eq!(uris.iter().collect::<Vec<_>>(), expected, "{text}");
-            // What is written as keys are stays as it is.
+            // A URI that is written as a key stays as it is.
             for uri in uris.iter() {
                 assert_eq!(WrittenUris::parse(uri).unwrap().iter().collect::<Vec<_>>(), [uri], "{text}");
             }

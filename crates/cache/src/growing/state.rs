@@ -1,4 +1,4 @@
-//! What of an arriving content is kept, and how far its readers are.
+//! The part of an arriving content that is kept, and how far its readers are.
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::GrowingPiece;
 use crate::{fill_memory::FillMemory, stored_content::ContentWriter};
 
-/// What of an arriving content is kept, and how far its readers are.
+/// The part of an arriving content that is kept, and how far its readers are.
 #[derive(Debug, Default)]
 pub(super) struct GrowingState {
     pub(super) keeping: Keeping,
@@ -86,14 +86,14 @@ impl GrowingState {
         self.readers.iter().any(Option::is_some)
     }
 
-    /// Has a reader woken by what arrives next.
+    /// Has a reader woken by the next bytes that arrive.
     pub(super) fn wait(&mut self, slot: usize, waker: &Waker) {
         if let Some(Some(position)) = self.readers.get_mut(slot) {
             position.waker = Some(waker.clone());
         }
     }
 
-    /// What a reader gets next, of at most so many bytes; nothing if it has not arrived.
+    /// Returns a reader's next piece, of at most so many bytes; nothing if it has not arrived.
     pub(super) fn next_piece(&mut self, slot: usize, most: u64) -> Option<GrowingPiece> {
         let position = self.readers.get_mut(slot)?.as_mut().filter(|position| !position.is_cut)?;
         let offset = position.offset;

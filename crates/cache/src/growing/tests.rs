@@ -131,7 +131,7 @@ fn a_reader_begins_where_it_wants() {
 }
 
 #[test]
-fn what_is_in_a_file_is_read_from_there_and_takes_no_memory() {
+fn bytes_in_a_file_are_read_from_there_and_take_no_memory() {
     let memory = FillMemory::new(100);
     let (content, mut writer) = GrowingContent::new(4, None, &memory);
     let (mut first, mut second) = (content.reader(0).unwrap(), content.reader(0).unwrap());

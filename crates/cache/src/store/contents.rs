@@ -1,11 +1,11 @@
-//! What the store in memory holds, for people.
+//! A listing of the contents of the store in memory, for people.
 
 use quick_cache::Weighter;
 
 use super::{MemoryStore, Resource, Weight};
 use crate::key::Key;
 
-/// What is stored for a URI, in numbers.
+/// The size and use of the responses that are stored for a URI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceSize {
     /// Responses.
@@ -17,7 +17,8 @@ pub struct ResourceSize {
 }
 
 impl MemoryStore {
-    /// Visits what is stored for each URI. No lock is held meanwhile: what is stored during the visit may be left out.
+    /// Visits the resource of each URI. No lock is held meanwhile: responses that are stored during the visit may be
+    /// left out.
     pub fn visit(&self, mut visit: impl FnMut(&Key, ResourceSize)) {
         for (key, resource) in self.index.iter() {
             let responses = resource.response_count();

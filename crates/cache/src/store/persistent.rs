@@ -32,7 +32,7 @@ impl PersistentPart {
         self.persistence.remove(key)
     }
 
-    /// What the purges of more than one key say about a response: removed, or stale since when.
+    /// Returns the effect of the purges of more than one key on a response: removed, or stale since when.
     fn judge(&self, key: &Key, scope: u32, version: u64) -> Option<PurgeMode> {
         let purges = self.purges.read().unwrap_or_else(PoisonError::into_inner);
         let concerning = purges.iter().filter(|purge| purge.concerns(key.uri(), scope, version));
@@ -41,7 +41,7 @@ impl PersistentPart {
         Some(concerning.fold(first, |mode, other| if other == PurgeMode::Remove { other } else { mode }))
     }
 
-    /// Has a response become what purges of more than one key say; whether it is left.
+    /// Applies the purges of more than one key to a response; returns whether it is left.
     fn apply_purges(&self, key: &Key, stored: &Stored) -> bool {
         match self.judge(key, stored.scope, stored.version().0) {
             Some(PurgeMode::Remove) => return false,
@@ -58,7 +58,7 @@ impl MemoryStore {
         let _ = self.persistent.set(PersistentPart { persistence, purges: RwLock::default() });
     }
 
-    /// What happened in earlier processes: their purges, and a version that is larger than all of theirs.
+    /// Adopts the history of earlier processes: their purges, and a version that is larger than all of theirs.
     pub fn adopt_history(&self, purges: Vec<PurgeRecord>, version: u64) {
         let last = purges.iter().map(|purge| purge.version).max().unwrap_or_default();
         self.version.fetch_max(version.max(last) + 1, Ordering::AcqRel);
@@ -120,7 +120,7 @@ impl MemoryStore {
         self.index.contains_key(key)
     }
 
-    /// What a record of this key has become: nothing if all of it was purged; itself if no purge concerns it.
+    /// Returns the state of a record of this key: gone if all of it was purged, unchanged if no purge concerns it.
     #[must_use]
     pub fn judge_record(&self, key: &Key, record: &bytes::Bytes) -> RecordVerdict {
         let Some(persistent) = self.persistent.get() else { return RecordVerdict::Unchanged };
@@ -163,7 +163,7 @@ impl MemoryStore {
         Some(resource)
     }
 
-    /// What is kept for a key, without what was purged.
+    /// The resource that is kept for a key, without the responses that were purged.
     pub(super) fn kept(&self, key: &Key) -> Option<Resource> {
         let persistence = &*self.persistent.get()?.persistence;
         match persistence.find(key)? {
@@ -172,7 +172,7 @@ impl MemoryStore {
         }
     }
 
-    /// What purges of more than one key have left of what has not been written yet.
+    /// The responses of a resource that has not been written yet that the purges of more than one key have left.
     fn unpurged(&self, key: &Key, resource: Resource) -> Option<Resource> {
         let persistent = self.persistent.get()?;
         let is_left = |stored: &&Arc<Stored>| persistent.apply_purges(key, stored);
@@ -232,7 +232,7 @@ impl MemoryStore {
     }
 }
 
-/// What a record has become.
+/// The state of a record after purges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordVerdict {
     /// No purge concerns it.

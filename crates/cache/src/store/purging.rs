@@ -58,7 +58,7 @@ impl MemoryStore {
             return count
                 + found.into_inner().iter().map(|key| self.purge_key_of_route(key, scope, mode)).sum::<usize>();
         }
-        // What is not in memory may have additions.
+        // Keys that are not in memory may have additions.
         let version = self.next_version();
         self.note_persistent_purges(&targets, mode, version);
         count
@@ -107,7 +107,8 @@ impl MemoryStore {
         }
     }
 
-    /// Walks through the index, whose shards are locked one after the other. What is not in memory is not counted.
+    /// Walks through the index, whose shards are locked one after the other. Responses that are not in memory are not
+    /// counted.
     fn purge_where(&self, is_concerned: impl Fn(&Key) -> bool, target: PurgeTarget<'_>, mode: PurgeMode) -> usize {
         let version = self.note_purge_of_all(&[target], mode);
         let (count, removed) = (Cell::new(0), RefCell::new(Vec::new()));

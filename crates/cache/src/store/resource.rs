@@ -1,4 +1,4 @@
-//! What is stored for one URI.
+//! The responses that are stored for one URI.
 
 use std::{
     slice,
@@ -14,7 +14,7 @@ use crate::{
     time::Time,
 };
 
-/// What is stored for one URI. A clone is the same.
+/// The responses that are stored for one URI. A clone shares them.
 #[derive(Clone, Debug)]
 pub struct Resource(Contents);
 

@@ -1,4 +1,4 @@
-//! What becomes of a stored response when another one for the same requests arrives.
+//! Replacement of a stored response when another one for the same requests arrives.
 
 use crate::{
     content_range::ContentRange,
@@ -13,9 +13,10 @@ pub(super) fn takes_place(head: &StoredHead, extent: Extent, before: &Stored) ->
     let Extent::Part(part) = extent else { return true };
     let is_fresh = before.current_head().freshness.is_fresh(head.freshness.received);
     match &before.body {
-        // Whoever asks for ranges must not have others lose what is whole. What is stale and another version is of no use.
+        // A client that asks for ranges must not cost others a whole response, unless that is stale and of another
+        // version, and so of no use.
         StoredBody::Whole(_) => !is_fresh && !are_same_version(head, &before.head),
-        // Nor must who asks for a byte have them lose a longer part.
+        // Nor must a client that asks for a byte cost them a longer part.
         StoredBody::Part(stored) => {
             !is_fresh || !are_same_version(head, &before.head) || part.length() >= stored.place().length()
         }

@@ -315,7 +315,7 @@ fn whole(etag: &str, body: &'static str) -> Storable {
     Storable { body: Bytes::from_static(body.as_bytes()).into(), ..part(0, etag, "0") }
 }
 
-/// What a request with this range gets.
+/// The kind of stored response that a request with this range gets.
 fn bytes(store: &MemoryStore, range: &str) -> Option<&'static str> {
     let resource = store.find(&key("/"))?;
     let stored = resource.select(0, &Method::GET, &headers(&[("range", range)]))?;
@@ -397,7 +397,7 @@ fn parts_of_one_version_are_combined() {
         (part(0, "\"a\"", "01234"), new(5, "\"a\"", "56789"), (true, Extent::Whole, "0123456789")),
         // Never of different versions.
         (part(2, "\"b\"", "234"), new(5, "\"a\"", "56"), (true, place(5, 7), "56")),
-        // Who asks for a byte does not displace more.
+        // A request for one byte does not displace a longer part.
         (part(2, "\"a\"", "234"), new(8, "\"a\"", "8"), (false, place(2, 5), "234")),
         (part(2, "\"a\"", "234"), new(6, "\"a\"", "678"), (true, place(6, 9), "678")),
     ] {
