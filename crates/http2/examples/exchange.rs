@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-/// What a server of files says.
+/// Header fields of a file server's response.
 fn file_headers() -> Headers {
     let mut headers = Headers::new();
     for (name, value) in [

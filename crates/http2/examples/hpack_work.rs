@@ -8,7 +8,7 @@ use std::{hint::black_box, ops::ControlFlow, process::ExitCode};
 use serow_http2::hpack::{Decoder, Encoder, Pseudo};
 use serow_message::{KnownHeader, StatusCode};
 
-/// What h2load sends.
+/// Header fields of a request by h2load.
 const LOAD: [(&str, &str); 5] = [
     (":method", "GET"),
     (":scheme", "http"),
@@ -17,7 +17,7 @@ const LOAD: [(&str, &str); 5] = [
     ("user-agent", "h2load nghttp2/1.52.0"),
 ];
 
-/// What a browser sends.
+/// Header fields of a browser's request.
 const BROWSER: [(&str, &str); 12] = [
     (":method", "GET"),
     (":authority", "www.example.com"),
@@ -36,7 +36,7 @@ const BROWSER: [(&str, &str); 12] = [
     ("priority", "u=1, i"),
 ];
 
-/// What a server of files sends.
+/// Header fields of a file server's response.
 const FILE: [(&str, &str); 10] = [
     (":status", "200"),
     ("server", "serow"),

@@ -29,14 +29,14 @@ pub struct ClientRole {
     refused_above: StreamId,
 }
 
-/// What a request says beside its head.
+/// Options of a request beside its head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asking<'a> {
     /// `http` or `https`; where it is empty, `https`.
     pub scheme: &'a str,
     /// For an extended CONNECT (RFC 8441 §4).
     pub protocol: Option<&'a str>,
-    /// For servers that know only RFC 7540's priorities; who knows RFC 9218's goes by the header field `priority`.
+    /// For servers that know only RFC 7540's priorities; those that know RFC 9218's go by the header field `priority`.
     pub dependency: Option<Dependency>,
     /// When the body is sent, where others are as well.
     pub order: BodyOrder,
@@ -50,8 +50,8 @@ impl Client {
         Self { connection: Connection::new(Sender::Server, limits, now), role }
     }
 
-    /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. What its
-    /// headers say of length, host and connection is left out: it follows from `length` and the target, or the field
+    /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. Header fields
+    /// about length, host and connection are left out: the values follow from `length` and the target, or the field
     /// `Host`. Where the length is not `Known(0)`, a body is to be sent.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What the server did wrong, where it ends the connection: GOAWAY has been queued; flush and close.
+    /// The server's error, where it ends the connection: GOAWAY has been queued; flush and close.
     pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<ClientEvent>, ProtocolError> {
         // RFC 9113 §6.8: the server never looked at these.
         let last = self.connection.streams.iter().next_back().map(|last| last.id);

@@ -1,4 +1,4 @@
-//! What both roles share of a connection: its state, and the frames that concern all of it.
+//! The part of a connection that both roles share: its state, and the frames that concern all of it.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct Connection {
     pub(crate) limits: Limits,
     /// The role of the peer.
     pub(crate) peer: Sender,
-    /// What the peer allows.
+    /// The settings of the peer, which limit us.
     pub(crate) allowed: Settings,
     pub(crate) opening: Opening,
     pub(crate) shutdown: Shutdown,
@@ -57,7 +57,7 @@ pub(crate) struct Connection {
     pub(crate) counters: Counters,
 }
 
-/// What must come before anything else (RFC 9113 §3.4).
+/// The part of the connection preface that must come next, before anything else (RFC 9113 §3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     /// The client's 24 bytes; so many have come.
@@ -81,7 +81,7 @@ pub(crate) enum Shutdown {
     Failed(ProtocolError),
 }
 
-/// What became of received frames, as far as the roles differ in it.
+/// The result of received frames, where the roles handle it differently.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A request's or response's head, or an informational one: [`Connection::fields`].
@@ -371,7 +371,7 @@ impl Connection {
         }
     }
 
-    /// What a stream is that is not alive; one that the server would have to open never was.
+    /// The state of a stream that is not alive; one that the server would have to open is always idle.
     pub(crate) fn gone(&self, id: StreamId) -> Gone {
         if id.is_of_client() { self.streams.gone(id) } else { Gone::Idle }
     }

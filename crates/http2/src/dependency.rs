@@ -1,4 +1,4 @@
-//! What clients that know only RFC 7540's priorities say, in the words of RFC 9218.
+//! The signals of clients that know only RFC 7540's priorities, translated into the terms of RFC 9218.
 //!
 //! RFC 7540 §5.3 had clients build a tree of streams, and share bandwidth by weights among the children of a node. RFC
 //! 9113 §5.3.1 gave it up. Clients that still send its signals use them in a few ways, and each comes down to an
@@ -23,10 +23,10 @@
 //!   after the other, and derives the weight from one of eight urgencies (256, 220, 183, 147, 110, 74, 37, 1), which is
 //!   turned round here.
 //!
-//! There is no tree. What a client can make the server keep is [`Dependencies::MAX_GROUPS`] groups, the first ones that
-//! it names: trees have been grown, by PRIORITY frames for streams that never open, and shuffled, by frames that move a
-//! stream with many children, until servers did nothing else (CVE-2019-9513). Here each signal costs one look at a list
-//! of that length.
+//! There is no tree. A client can make the server keep [`Dependencies::MAX_GROUPS`] groups, the first ones that it
+//! names. Attackers have grown trees, by PRIORITY frames for streams that never open, and shuffled them, by frames that
+//! move a stream with many children, until servers did nothing else (CVE-2019-9513). Here each signal costs one look at
+//! a list of that length.
 
 use alloc::vec::Vec;
 
@@ -34,7 +34,7 @@ use serow_message::Priority;
 
 use crate::{StreamId, frame::Dependency};
 
-/// What is kept of a connection's signals.
+/// The groups of a connection, from its client's signals.
 #[derive(Clone, Debug, Default)]
 pub struct Dependencies {
     groups: Vec<Group>,
@@ -96,7 +96,7 @@ impl Dependencies {
         }
     }
 
-    /// What a PRIORITY frame said of a stream while it was idle: for a request that comes without a signal of its own.
+    /// The priority that a PRIORITY frame gave a stream while it was idle: for a request without a signal of its own.
     #[inline]
     #[must_use]
     pub fn kept(&self, stream: StreamId) -> Option<Priority> {
@@ -120,7 +120,7 @@ const USUAL_WEIGHT: u16 = 16;
 
 /// Chromium's weights are 1 + 255/7 × (7 - urgency), rounded down.
 fn urgency_in_chain(weight: u16) -> u8 {
-    // Nobody derives this one: it is a library that has nothing to say but sets the bit.
+    // No urgency gives this weight: it comes from a library that has no urgency to signal, but sets the bit.
     if weight == USUAL_WEIGHT {
         return Priority::DEFAULT.urgency;
     }

@@ -1,4 +1,4 @@
-//! What both sides of a connection can do.
+//! The operations that both sides of a connection share.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -158,7 +158,7 @@ impl<Role> Endpoint<Role> {
         self.connection.release_memory();
     }
 
-    /// What was counted.
+    /// Counts since the connection began.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.connection.counters

@@ -50,14 +50,14 @@ pub enum Frame {
         end_stream: bool,
         /// Whether no CONTINUATION follows.
         end_headers: bool,
-        /// What RFC 7540 had clients say.
+        /// RFC 7540's priority of the stream, if the frame has one.
         priority: Option<Dependency>,
     },
     /// RFC 7540's priority, deprecated (RFC 9113 §6.3).
     Priority {
         /// Never the connection.
         stream: StreamId,
-        /// What it said.
+        /// The priority.
         dependency: Dependency,
     },
     /// RST_STREAM (RFC 9113 §6.4).
@@ -69,7 +69,7 @@ pub enum Frame {
     },
     /// RFC 9113 §6.5. The values are not judged yet: [`Settings::apply`](crate::Settings::apply) does it.
     Settings {
-        /// What the peer sets.
+        /// The values that the peer sets.
         settings: SettingsUpdate,
     },
     /// SETTINGS with the flag ACK (RFC 9113 §6.5.3).
@@ -137,8 +137,8 @@ pub enum Frame {
     },
 }
 
-/// What RFC 7540 §5.3 had clients say about a stream. RFC 9113 §5.3.2 keeps the format only; that a stream depends on
-/// itself is not an error any more.
+/// The priority of a stream in RFC 7540 §5.3. RFC 9113 §5.3.2 keeps the format only; a stream that depends on itself is
+/// not an error any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     /// The stream that is served first.

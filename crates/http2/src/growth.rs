@@ -15,7 +15,7 @@ use core::time::Duration;
 /// Measures one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
-    /// What the window of a stream shall be.
+    /// The target size of a stream's window.
     stream: u32,
     /// The largest for a stream.
     largest: u32,
@@ -51,15 +51,15 @@ impl Growth {
         Self { stream, largest: largest.min(most / 3 * 2), most, round_trip: RoundTrip::Idle, rate: Rate::default() }
     }
 
-    /// What the window of a stream shall be.
+    /// The target size of a stream's window.
     #[inline]
     pub(crate) fn stream(&self) -> u32 {
         self.stream
     }
 
-    /// What the window of the connection shall be: larger by half, so that one stream that nobody reads from leaves
-    /// something to the others, and never less than a few new streams need. Where streams have grown as far as they
-    /// may, it is the largest.
+    /// The target size of the connection's window: larger by half, so that one stream that is not read leaves something
+    /// to the others, and never less than a few new streams need. Where streams have grown as far as they may, it is
+    /// the largest.
     #[inline]
     pub(crate) fn connection(&self) -> u32 {
         if !self.can_grow() {

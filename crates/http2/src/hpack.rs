@@ -31,5 +31,5 @@ pub use serow_streams::fields::{DecodedField, FieldError, Name, Pseudo};
 
 pub use self::{decoder::Decoder, encoder::Encoder, error::DecodeError};
 
-/// What SETTINGS_HEADER_TABLE_SIZE is until told (RFC 9113 §6.5.2).
+/// The initial value of SETTINGS_HEADER_TABLE_SIZE, in bytes (RFC 9113 §6.5.2).
 pub const DEFAULT_CAPACITY: usize = 4096;

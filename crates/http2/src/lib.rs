@@ -35,11 +35,11 @@ pub use self::{
     settings::{Applied, Sender, Settings, SettingsUpdate},
 };
 
-/// What a server received.
+/// An event of a server.
 pub type Event = serow_streams::Event<ErrorCode>;
 
-/// What a client received.
+/// An event of a client.
 pub type ClientEvent = serow_streams::ClientEvent<ErrorCode>;
 
-/// What a client's side of a connection begins with (RFC 9113 §3.4).
+/// The client's connection preface: the first bytes that it sends (RFC 9113 §3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -1,4 +1,4 @@
-//! What a client says of the order of its streams (RFC 9218 §7, and RFC 7540 §5.3, which went before).
+//! The client's signals about the order of its streams (RFC 9218 §7, and its predecessor RFC 7540 §5.3).
 
 use serow_message::Priority;
 

@@ -297,7 +297,7 @@ impl Connection {
         self.give_back();
     }
 
-    /// Nobody will read the rest of a body.
+    /// Discards the rest of a body, which the driver will not read.
     pub(crate) fn abandon_body(&mut self, id: StreamId) {
         let Some(place) = self.streams.place(id) else { return };
         let Some(stream) = self.streams.at(place) else { return };
@@ -314,7 +314,7 @@ impl Connection {
 /// The end of a message was reached.
 struct Ended;
 
-/// What becomes of received data.
+/// The outcome of received data.
 enum Kept {
     All,
     Nothing,
@@ -334,7 +334,7 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
     let Some(window) = stream.receive_window.received(counted) else {
         return error(ErrorCode::FLOW_CONTROL_ERROR, "more data than the stream's window");
     };
-    // Whoever sends the body does not wait to be told to.
+    // A sender that has begun the body does not wait for 100 Continue.
     stream.exchange.awaits_continue = false;
     let discarded = matches!(stream.receiving, Receiving::Discarded(_));
     match stream.content.received(length) {

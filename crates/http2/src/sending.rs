@@ -52,7 +52,7 @@ impl Connection {
         alternative_service: Option<&[u8]>,
         output: &mut Vec<u8>,
     ) -> Result<(), UsageError> {
-        // What was encoded before must be sent before: the peer decodes in the order in which it receives.
+        // Field blocks that were encoded before must be sent before: the peer decodes them as they arrive.
         self.write_control(output);
         let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
         let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
@@ -133,8 +133,8 @@ impl Connection {
         self.send_window.take(length);
         self.write_control(output);
         frame::write_data_header(id, length, end, output);
-        // Who reads a page of data answers with two WINDOW_UPDATE at most. Servers measure the link by a PING for each
-        // piece of a body, however small; more than we send they cannot answer.
+        // A peer that reads a page of data answers with two WINDOW_UPDATE at most. Servers measure the link by a PING
+        // for each piece of a body, however small; they cannot answer more than we send.
         let least = usize::from(self.peer == Sender::Server);
         self.idle_frames.earn((length / EARNS).clamp(least, 4) as u32);
         self.note_served(place, length, end);

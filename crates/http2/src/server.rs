@@ -56,7 +56,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// What the client did wrong, where it ends the connection: GOAWAY has been queued; flush and close.
+    /// The client's error, where it ends the connection: GOAWAY has been queued; flush and close.
     #[inline]
     pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Event>, ProtocolError> {
         loop {
@@ -82,9 +82,9 @@ impl Server {
         }
     }
 
-    /// The head of the response is there; it is written when its turn comes. What `headers` say of length and
-    /// connection is left out: it follows from `length` and the request. Says whether a body is to be sent: then the
-    /// stream gets turns while it is [ready](Self::set_ready).
+    /// Queues the head of the response, which is written when its turn comes. Fields of `headers` about length and
+    /// connection are left out: the values follow from `length` and the request. Returns whether a body is to be sent:
+    /// then the stream gets turns while it is [ready](Self::set_ready).
     ///
     /// # Errors
     ///
@@ -168,9 +168,9 @@ impl Server {
         self.connection.write_head(stream, date, self.role.alternative_service.as_deref(), output)
     }
 
-    /// Nobody will read the rest of the stream's body. What comes of it is passed over. Where the response is complete
-    /// and the request is not, that goes on for 64 KiB; then the stream is cut off without an error (RFC 9113 §8.1),
-    /// and at once where more than that is announced.
+    /// Discards the rest of the stream's body, which the caller will not read. Where the response is complete and the
+    /// request is not, that goes on for 64 KiB; then the stream is cut off without an error (RFC 9113 §8.1), and at
+    /// once where more than that is announced.
     pub fn abandon_body(&mut self, stream: StreamId) {
         self.connection.abandon_body(stream);
     }

@@ -9,7 +9,7 @@ use crate::{
     frame::{FrameHeader, Kind},
 };
 
-/// What one side allows or can do. The default is what holds until it has said otherwise.
+/// The settings of one side: its limits and abilities. The defaults hold until its SETTINGS say otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes of the table that it decodes with (RFC 7541 §4.2).
@@ -39,11 +39,11 @@ pub enum Sender {
     Server,
 }
 
-/// What came in a SETTINGS frame: identifiers and values, not judged yet.
+/// The payload of a SETTINGS frame: identifiers and values, not judged yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsUpdate(Bytes);
 
-/// What a change of settings means to others.
+/// The consequences of a change of settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// The smallest header table among those set, if one was. The encoder must announce it too, before the one that
@@ -52,7 +52,7 @@ pub struct Applied {
 }
 
 impl Settings {
-    /// Applies what the peer has sent, in its order; what is unknown is ignored. After an error nothing is changed.
+    /// Applies the peer's values in their order, and ignores unknown identifiers. After an error nothing is changed.
     pub fn apply(&mut self, update: &SettingsUpdate, from: Sender) -> Result<Applied, ProtocolError> {
         let mut changed = *self;
         let mut applied = Applied::default();

@@ -39,7 +39,7 @@ pub(crate) struct Stream {
     pub(crate) informational: u8,
 }
 
-/// What of the peer's message is still to come.
+/// The part of the peer's message that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receiving {
     /// All of it; a client waits for the response.
@@ -99,7 +99,7 @@ impl Stream {
         self.head.is_some() || self.ready && self.sending == Sending::Length(0)
     }
 
-    /// What it asks of the scheduler.
+    /// Its claim on the scheduler.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
         Claim { priority: self.priority, tunnel: self.exchange.tunnel }

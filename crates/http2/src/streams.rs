@@ -19,7 +19,7 @@ pub(crate) struct Streams {
     passed_over: (u32, u32),
 }
 
-/// What a stream is that is not alive.
+/// The state of a stream that is not alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
     /// It was not opened yet.
@@ -66,7 +66,7 @@ impl Streams {
         self.alive.iter_mut()
     }
 
-    /// What a stream is that [`Self::find`] does not find. The number must be one of those this connection opens.
+    /// The state of a stream that [`Self::find`] does not find. The number must be one of those this connection opens.
     pub(crate) fn gone(&self, id: StreamId) -> Gone {
         let (first, last) = self.passed_over;
         if id > self.highest {
@@ -107,7 +107,7 @@ impl Streams {
             0 => drop(self.alive.pop_front()),
             place => drop(self.alive.remove(place)),
         }
-        // What a burst needed is not kept.
+        // The memory that a burst needed is given back.
         if self.alive.is_empty() && self.alive.capacity() > KEPT {
             self.alive = VecDeque::new();
         }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
-    fn what_is_forgotten_is_not_held_against_the_peer() {
+    fn streams_that_we_have_forgotten_are_not_held_against_the_peer() {
         let mut streams = Streams::default();
         for number in 0..=REMEMBERED as u32 {
             open(&mut streams, 2 * number + 1);

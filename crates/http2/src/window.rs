@@ -86,8 +86,8 @@ impl ReceiveWindow {
         bytes
     }
 
-    /// What is to be given back, if it is worth a frame: half of what the window shall be. More often would cost
-    /// frames, more rarely would let the sender stand still.
+    /// The bytes to give back, once they are worth a frame: half of the target size of the window. Giving back more
+    /// often would cost frames, and more rarely would let the sender stand still.
     #[inline]
     pub(crate) fn give_back(&mut self, target: u32) -> Option<u32> {
         let due = i64::from(target) - i64::from(self.available) - i64::from(self.held);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_given_back_by_halves() {
+    fn used_bytes_are_given_back_by_halves_of_the_window() {
         let window = ReceiveWindow::new(100);
         assert_eq!(window.received(101), None);
         let mut window = window.received(60).unwrap();

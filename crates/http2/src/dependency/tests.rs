@@ -101,7 +101,7 @@ fn a_flood_of_groups_keeps_the_first_few() {
 }
 
 #[test]
-fn who_knows_better_is_not_read_the_old_way() {
+fn rfc7540_signals_are_ignored_once_the_client_knows_rfc9218() {
     let mut dependencies = Dependencies::new();
     dependencies.handle_idle(id(3), on(0, 201, false));
     dependencies.ignore();

@@ -10,7 +10,7 @@ use crate::StreamId;
 pub struct FrameHeader {
     /// Of the payload: below 2^24.
     pub length: usize,
-    /// What the payload means.
+    /// The kind of frame, which gives the payload its meaning.
     pub kind: Kind,
     /// Those of [`flags`] that the kind knows, and others that are ignored.
     pub flags: u8,
@@ -44,7 +44,7 @@ impl FrameHeader {
     /// As it is sent.
     #[inline]
     pub(crate) fn bytes(self) -> [u8; Self::LENGTH] {
-        // Nobody allows frames of more than 24 bits (RFC 9113 §6.5.2).
+        // SETTINGS_MAX_FRAME_SIZE has 24 bits at most (RFC 9113 §6.5.2).
         debug_assert!(self.length < 1 << 24, "a frame of {} bytes", self.length);
         let [.., high, middle, low] = (self.length as u32).to_be_bytes();
         let [a, b, c, d] = self.stream.bits().to_be_bytes();

@@ -19,7 +19,7 @@ pub(super) fn take_data(header: FrameHeader, input: &mut BytesMut) -> Result<Fra
     Ok(Frame::Data { stream: header.stream, data, end_stream: header.has(flags::END_STREAM), padding })
 }
 
-/// What HEADERS say beside their block.
+/// The contents of HEADERS beside the field block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadersStart {
     pub(crate) stream: StreamId,
@@ -198,7 +198,7 @@ fn take_array<const N: usize>(header: FrameHeader, input: &mut BytesMut) -> Resu
     }
 }
 
-/// What stands between the byte that says how much padding there is, and the padding (RFC 9113 §6.1).
+/// The bytes between the field Pad Length and the padding (RFC 9113 §6.1).
 #[inline]
 fn without_padding(payload: &[u8]) -> Result<&[u8], ProtocolError> {
     let (&padding, rest) = payload.split_first().ok_or(TOO_SHORT)?;

@@ -13,7 +13,7 @@ use super::{DEFAULT_CAPACITY, DecodeError, static_table};
 #[derive(Debug)]
 pub struct Decoder {
     table: DynamicTable,
-    /// What a size update may name.
+    /// The largest size that an update of the table's size may set.
     announced: usize,
     /// The table is larger than what the peer has acknowledged; its next block begins with an update.
     update_due: bool,
@@ -43,9 +43,9 @@ impl Decoder {
     /// Decodes a whole field block and shows each line of it, in order, to `field`.
     ///
     /// Once `field` breaks it is shown no more, but the block is decoded to its end, so that the table stays what the
-    /// peer thinks it is: whoever has seen enough fields breaks, and the connection goes on. A block may refer to the
-    /// same large entry with each of its bytes; nothing is allocated for that here, and whoever keeps fields counts
-    /// their [`list_size`](DecodedField::list_size).
+    /// peer thinks it is: a caller that has seen enough fields breaks, and the connection goes on. A block may refer to
+    /// the same large entry with each of its bytes; nothing is allocated for that here, and a caller that keeps fields
+    /// counts their [`list_size`](DecodedField::list_size).
     ///
     /// # Errors
     ///

@@ -95,7 +95,7 @@ impl Encoder {
         }
     }
 
-    /// Appends a field of a well-known name. What was sent last with this name is most often what is sent now.
+    /// Appends a field of a well-known name. Most often its value is the one that was last sent with this name.
     #[inline]
     fn encode_known(&mut self, kind: Name, value: &[u8], block: &mut Vec<u8>) {
         let last = self.newer_than(self.recent.find_name(Hash::of_name(kind, b"")));
@@ -131,7 +131,7 @@ impl Encoder {
             return write_literal(integer::encode::<4>, NOT_INDEXED, name_index, name, value, block);
         }
         write_literal(integer::encode::<6>, WITH_INDEXING, name_index, name, value, block);
-        // Nobody asks for its flaws.
+        // Only a decoder needs the error of a field.
         if self.table.insert(kind, name, value, None) {
             if kind == Name::Other {
                 self.table.lower_newest_name();
