@@ -11,7 +11,7 @@ use serow_message::{Headers, KnownHeader, Method, RequestHead, Target, Version};
 pub struct Batch {
     /// As HTTP/1.1 sends them, one behind the other.
     text: Bytes,
-    /// What they are, for HTTP/2 and for what the responses mean.
+    /// The same requests, parsed: HTTP/2 and HTTP/3 send them, and the method says how a response is framed.
     requests: Vec<Written>,
 }
 
@@ -39,14 +39,14 @@ pub enum BatchError {
     Incomplete,
 }
 
-/// What a request is made of.
+/// The parts of a request.
 #[derive(Clone, Debug)]
 pub struct Parts<'a> {
     /// GET, POST, …
     pub method: &'a str,
     /// The path with its query.
     pub path: &'a str,
-    /// What is asked for by the field `Host`, where the headers have none.
+    /// The value of the field `Host`, unless the headers have one.
     pub host: &'a str,
     /// Header fields, sent in this order. A length is not to be among them.
     pub headers: &'a [(String, String)],
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent() {
+    fn invalid_parts_are_refused() {
         let field = [("a b".to_owned(), "1".to_owned())];
         let value = [("a".to_owned(), "1\r\nb: 2".to_owned())];
         for (parts, expected) in [

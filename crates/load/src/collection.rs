@@ -1,4 +1,4 @@
-//! What the threads have reported, put together.
+//! The reports of all threads, put together.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use crate::{
     statistics::Stretch,
 };
 
-/// What the threads have reported.
+/// The reports of all threads so far.
 pub(crate) struct Collection {
     /// Steps that not all threads have reported, with the number of those that have.
     open: BTreeMap<usize, (usize, Stretch)>,

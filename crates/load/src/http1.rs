@@ -61,7 +61,7 @@ struct Exchange<'a> {
     received: u64,
 }
 
-/// What of the next response has come.
+/// The part of the next response that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Nothing, and the connection does not know of it.
@@ -84,7 +84,8 @@ impl Lane {
     /// The next permit; an idle connection that the server closes is let go of meanwhile.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
         let next = self.thread.schedule.poll_next(context, &mut self.place, monotonic);
-        // Also when the permit came at the same moment. Who did not wait has just received something.
+        // Also if the permit came at the moment when the server closed the connection. A lane that did not wait has
+        // just received a response, so its connection need not be checked.
         let waited = std::mem::replace(&mut self.waiting, next.is_pending());
         if (waited || self.waiting)
             && let Some(connection) = &mut self.connection
@@ -165,7 +166,7 @@ impl Exchange<'_> {
         thread: &Thread,
         deadline: &Deadline,
     ) -> Poll<Outcome> {
-        // What the server says goes first: it may have refused before all was sent.
+        // A response goes before an error of sending: the server may have refused before all was sent.
         let unsent = match connection.has_unsent().then(|| connection.poll_flush(context)) {
             Some(Poll::Ready(Err(broken))) => Some(broken),
             _ => None,

@@ -84,18 +84,18 @@ struct Lanes<'a, C> {
     deadline: &'a Deadline,
     connection: C,
     next: Option<Pending>,
-    /// What the server refused on this connection or one before, and what goes first on the next.
+    /// Requests that the server refused on this connection or one before; they go first on the next.
     refused: &'a mut VecDeque<Request>,
-    /// What a script wants to wait for before it sends that.
+    /// The delay that the script wants before the next request.
     pause: Option<Pause<'a>>,
     in_flight: InFlight,
     stage: Stage,
 }
 
-/// What is waited for before a request is sent; says whether it is to be sent then.
+/// A delay before a request; its result says whether the request is still to be sent.
 type Pause<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 
-/// What may be sent and has not been.
+/// A batch that may be sent, of which some requests have not been.
 struct Pending {
     permit: Permit,
     batch: Rc<Batch>,
@@ -291,7 +291,7 @@ impl<C: Connection> Lanes<'_, C> {
         let fault = self.thread.judge(broken, self.connection.not_understood());
         self.thread.statistics.note_faults(fault, self.in_flight.counted());
         self.deadline.clear();
-        // What is to be told the server, as far as the kernel takes it.
+        // The last frames for the server, as far as the kernel takes them.
         let _ = self.connection.poll_flush(context);
         Poll::Ready(())
     }

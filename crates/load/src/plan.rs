@@ -1,4 +1,4 @@
-//! What a run is to do.
+//! The plan of a run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     script::{Script, ScriptTarget},
 };
 
-/// What a run is to do.
+/// The plan of a run: where it connects, the requests that it sends, and when it ends.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The server, as the URL names it.
@@ -19,7 +19,7 @@ pub struct Plan {
     pub dialer: Dialer,
     /// The version of HTTP: 1.1, 2 or 3. HTTP/3 needs TLS, and a server at an IP address.
     pub version: Version,
-    /// What is asked for.
+    /// The requests to send.
     pub requests: Requests,
     /// Threads, each with its own connections; at least one.
     pub threads: usize,
@@ -36,17 +36,17 @@ pub struct Plan {
     /// How many are sent each second, where that is planned; otherwise each connection sends the next one as soon as it
     /// has its response.
     pub rate: Option<f64>,
-    /// What is sent before anything is counted.
+    /// How long requests are sent before they are counted.
     pub warm_up: Duration,
     /// How long a response may take, from when the request was sent.
     pub timeout: Duration,
 }
 
-/// What is asked for.
+/// The requests of a run.
 #[derive(Clone, Debug)]
 pub enum Requests {
     /// These, each as often as its weight says; at least one.
     Fixed(Vec<(u32, Batch)>),
-    /// What a script says.
+    /// Those that a script makes.
     Script(Script, Box<ScriptTarget>),
 }

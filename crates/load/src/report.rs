@@ -1,4 +1,4 @@
-//! What a run prints: while it goes, at its end, and for other programs.
+//! The output of a run: while it goes, at its end, and for other programs.
 //!
 //! | what | file |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What a run brought.
+//! The results of a run.
 
 use std::{
     collections::BTreeMap,
@@ -9,10 +9,10 @@ use http::Version;
 
 use crate::Distribution;
 
-/// What a run brought, all threads together. The warm-up is not in it.
+/// The results of a run, all threads together, without the warm-up.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What was asked for, as it was written; the first of several.
+    /// The URL, as it was written; the first of several.
     pub url: String,
     /// The socket the connections went to, where that is not what the URL says: `unix:/run/app.sock`.
     pub socket: Option<String>,
@@ -93,7 +93,7 @@ pub struct Interval {
     pub errors: u64,
     /// The median of the latencies, in nanoseconds.
     pub median: u64,
-    /// What 99 % of the latencies do not exceed, in nanoseconds.
+    /// The latency that 99 % of the requests do not exceed, in nanoseconds.
     pub high: u64,
     /// The longest latency, in nanoseconds.
     pub longest: u64,

@@ -46,7 +46,7 @@ impl Run {
         Self { plan, shared }
     }
 
-    /// What ends it before its time.
+    /// Returns a handle that ends it before its time.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.shared))
@@ -57,7 +57,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What makes the whole run senseless; what happens to single requests is in the results.
+    /// A failure that leaves no sense in the whole run; errors of single requests are in the results.
     pub fn run(
         self,
         mut watch: impl FnMut(&Interval),

@@ -28,7 +28,7 @@
 //! | `latency(i)`, `#latency` | the i-th value with its count, and how many values there are |
 //! | `requests` | the same of requests each second of each thread, sampled ten times a second |
 //!
-//! # What differs from wrk
+//! # Differences from wrk
 //!
 //! - An error in a script ends the run with a line that says where, instead of a crash or of a run without the script.
 //! - Names of header fields are found in any spelling, in `wrk.headers` and in responses, as with wrk 4.2; they are sent as
@@ -114,7 +114,7 @@ pub use self::{
     source::{Script, ScriptTarget},
 };
 
-/// What Lua calls the type of a value. It has one type of numbers.
+/// Lua's name for the type of a value. It has one type of numbers.
 fn kind(value: &mlua::Value) -> &'static str {
     if value.is_integer() { "number" } else { value.type_name() }
 }

@@ -23,9 +23,9 @@ use crate::{
     thread::{Shared, Thread},
 };
 
-/// What a thread reports.
+/// A report of a thread.
 pub(crate) enum Report {
-    /// What it counted in a step of the run; the first has number 0.
+    /// Its counts in a step of the run; the first has number 0.
     Step { number: usize, stretch: Box<Stretch> },
     /// Requests each second, over the last tenth of a second.
     Rate(u64),
@@ -35,7 +35,7 @@ pub(crate) enum Report {
     Failed(LoadError),
 }
 
-/// What is known when a thread has ended.
+/// The last report of a thread.
 pub(crate) struct End {
     /// When its last response was whole; zero where there was none.
     pub(crate) last_response: Duration,
@@ -47,14 +47,14 @@ pub(crate) struct End {
     pub(crate) stopped: Option<Duration>,
 }
 
-/// What a thread is given.
+/// The input of a thread.
 pub(crate) struct Sending {
     pub(crate) plan: Plan,
     /// Which of the threads it is.
     pub(crate) number: usize,
     pub(crate) shared: Arc<Shared>,
     pub(crate) reports: Sender<Report>,
-    /// What it needs to follow the script, if there is one.
+    /// Its part in the script, if there is one.
     pub(crate) seat: Option<Seat>,
 }
 
@@ -80,7 +80,7 @@ impl Sending {
         let failure = thread.failure().or(sent.err().map(LoadError::from));
         if let Some(failure) = failure {
             shared.stop();
-            // Nobody listens only where the run is over already.
+            // An error means that the run is over already.
             let _ = reports.send(Report::Failed(failure));
         }
         drop(reports);
@@ -212,7 +212,7 @@ impl Reporter<'_> {
             self.thread.end();
         }
         match self.stopped {
-            // Whoever stops it wants to see the report, not to wait for a server that hangs.
+            // A user who stops the run wants to see the report, not to wait for a server that hangs.
             Some(stopped) if now >= stopped + GRACE => Work::Done,
             _ => work,
         }
@@ -224,7 +224,7 @@ impl Reporter<'_> {
     }
 
     fn say(&self, report: Report) {
-        // Nobody listens only where the run is over already.
+        // An error means that the run is over already.
         let _ = self.reports.send(report);
     }
 }

@@ -38,7 +38,7 @@ impl Source {
         Self::Script(Box::new(Scripted { runner, last: None }))
     }
 
-    /// What is sent next; none where there is nothing more.
+    /// The next requests to send; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, LoadError> {
         match self {

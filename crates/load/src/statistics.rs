@@ -1,4 +1,4 @@
-//! What a thread counts while it sends.
+//! The counts of a thread while it sends.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,7 +9,7 @@ use serow_net::monotonic;
 
 use crate::{Distribution, Errors};
 
-/// What a thread counts. All of it belongs to the stretch since it was taken last.
+/// The counts of a thread, of the stretch since they were taken last.
 #[derive(Default)]
 pub(crate) struct Statistics {
     requests: Cell<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct Statistics {
     last: Cell<Duration>,
 }
 
-/// What was counted in a stretch of a run, by one thread.
+/// The counts of one thread in a stretch of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stretch {
     pub(crate) requests: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Stretch {
     pub(crate) statuses: Vec<(u16, u64)>,
 }
 
-/// What went wrong with a request.
+/// The error of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Connect,

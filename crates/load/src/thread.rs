@@ -1,4 +1,4 @@
-//! What the connections of one thread share.
+//! The state that the connections of one thread share.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -24,7 +24,7 @@ use crate::{
     statistics::{Fault, Statistics},
 };
 
-/// What the connections of one thread share. It is reached by `Rc`.
+/// The state that the connections of one thread share, by `Rc`.
 pub(crate) struct Thread {
     pub(crate) plan: Plan,
     pub(crate) buffers: Rc<Buffers>,
@@ -51,7 +51,7 @@ pub(crate) struct Thread {
     ending: Notify,
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     /// How many requests may still be sent, where that is limited.
@@ -119,7 +119,7 @@ impl Thread {
         }
     }
 
-    /// What is sent next; none where there is nothing more.
+    /// The next requests to send; `None` at the end.
     #[inline]
     pub(crate) fn next_batch(&self) -> Option<Rc<Batch>> {
         let next = self.source.borrow_mut().next();

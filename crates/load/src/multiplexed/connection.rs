@@ -1,4 +1,4 @@
-//! What the versions of HTTP with streams have in common, as far as a run needs it.
+//! The interface that a run needs of both versions of HTTP with streams.
 
 use std::{
     fmt::Display,

@@ -82,7 +82,7 @@ impl Connection for Http3 {
         WireBytes { sent, received }
     }
 
-    /// What has come of a frame is an event.
+    /// `None`: HTTP/3 hands over each part of a frame in an event of its own.
     fn unfinished_data(&self) -> Option<(StreamId, usize)> {
         None
     }

@@ -1,4 +1,4 @@
-//! What is in flight on the streams of a connection.
+//! The requests in flight on the streams of a connection.
 
 use std::{collections::VecDeque, rc::Rc, time::Duration};
 
@@ -21,7 +21,7 @@ pub(super) struct Request {
     pub(super) source: RequestSource,
 }
 
-/// What is sent again where the server refuses it.
+/// A request of a batch, to be sent again if the server refuses it.
 #[derive(Clone)]
 pub(super) struct RequestSource {
     pub(super) batch: Rc<Batch>,
@@ -84,7 +84,7 @@ impl InFlight {
 
     /// The stream of the oldest, and when it was sent.
     pub(super) fn oldest(&self) -> Option<(StreamId, Duration)> {
-        // What is over at the front has been dropped.
+        // `take` has dropped the finished ones at the front.
         let request = self.requests.front()?.as_ref()?;
         Some((self.first, request.sent))
     }

@@ -7,7 +7,7 @@ use crate::Interval;
 
 /// How the run goes, in at most `width` characters and without the end of the line: the time, what the last step
 /// brought (responses each second, median and 99 % of the latencies), all errors so far, and a bar where there is room
-/// for it. What has no room is left out, the least important first.
+/// for it. Parts that have no room are left out, the least important first.
 ///
 /// ```text
 ///  3.0s of 10s  [==>       ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_left_out() {
+    fn parts_without_room_are_left_out() {
         for (width, expected) in [
             (100, " 3.0s of 10s  [=========>                    ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors"),
             (80, " 3.0s of 10s  [====>          ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors"),

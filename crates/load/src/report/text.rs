@@ -1,6 +1,6 @@
 //! The report at the end of a run, word for word as wrk prints it.
 //!
-//! There are scripts that read these lines, so none of wrk's is changed. What wrk has no line for stands between the
+//! There are scripts that read these lines, so none of wrk's is changed. Lines that wrk does not have stand between the
 //! responses without a success status and the rates at the end, where wrk has lines that come and go as well, and only
 //! where there is something to say.
 
@@ -11,14 +11,14 @@ use http::Version;
 use super::{figures::Figures, units};
 use crate::Results;
 
-/// What is printed when a run begins.
+/// The text that is printed when a run begins.
 #[must_use]
 pub fn opening(url: &str, planned: Option<Duration>, threads: usize, connections: usize) -> String {
     let length = planned.map(|planned| units::planned(planned) + " ").unwrap_or_default();
     format!("Running {length}test @ {url}\n  {threads} threads and {connections} connections\n")
 }
 
-/// What is printed when it has ended, below [`opening`]; `latency` asks for the percentiles.
+/// The text that is printed when it has ended, below [`opening`]; `latency` adds the percentiles.
 #[must_use]
 pub fn text(results: &Results, latency: bool) -> String {
     let mut lines = statistics(results);
@@ -81,7 +81,7 @@ fn errors(results: &Results) -> Vec<String> {
     lines
 }
 
-/// What wrk knows nothing of.
+/// The lines that wrk does not have.
 fn circumstances(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     if results.statuses.keys().any(|status| *status != 200) {
@@ -111,7 +111,7 @@ fn circumstances(results: &Results) -> Vec<String> {
     lines
 }
 
-/// What was spoken, unless it was HTTP/1.1 in the clear, one request at a time.
+/// The version of HTTP, that of TLS and the streams, unless it was HTTP/1.1 in the clear, one request at a time.
 fn protocol(results: &Results) -> Option<String> {
     if results.version == Version::HTTP_11 && results.encryption.is_none() && results.streams <= 1 {
         return None;

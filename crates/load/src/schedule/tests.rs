@@ -100,7 +100,7 @@ fn planned_moments_are_kept_in_their_order() {
 }
 
 #[test]
-fn who_comes_late_is_late_from_when_it_was_due() {
+fn after_a_stall_late_requests_keep_the_moments_when_they_were_due() {
     let schedule = planned(0, 1000.0, 0, None, None);
     let mut asker = Asker::new();
     assert_eq!(asker.ask(&schedule, 0), Some(Some(0)));
@@ -128,7 +128,7 @@ fn asking_again_takes_no_second_moment() {
 }
 
 #[test]
-fn what_is_due_at_the_end_is_not_planned() {
+fn a_request_that_would_be_due_at_the_end_is_not_planned() {
     // At 0, 10 … 40 ms.
     let schedule = planned(0, 100.0, 0, Some(50), None);
     let mut asker = Asker::new();
@@ -144,7 +144,7 @@ fn what_is_due_at_the_end_is_not_planned() {
 }
 
 #[test]
-fn what_is_due_in_the_warm_up_does_not_count() {
+fn requests_that_are_due_in_the_warm_up_do_not_count() {
     let left = Arc::new(AtomicU64::new(1));
     let schedule = planned(0, 100.0, 20, None, Some(Arc::clone(&left)));
     let mut place = Place::default();

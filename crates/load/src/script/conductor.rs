@@ -29,11 +29,11 @@ impl Conductor {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script.
+    /// An error in the script.
     pub fn load(script: &Script, target: ScriptTarget) -> Result<Self, ScriptError> {
         let state = State::new(script.name(), &target)?;
         let output: AnyUserData = state.lua.globals().get::<Table>("io")?.get("stdout")?;
-        // What scripts print goes through a buffer of C's, and ours does not: without this the order would change.
+        // The output of scripts goes through a buffer of C's, and ours does not: without this the order would change.
         output.call_method::<()>("setvbuf", "line")?;
         state.execute(script)?;
         Ok(Self { state, output, script: script.clone(), target: Arc::new(target), threads: Vec::new() })
@@ -51,8 +51,7 @@ impl Conductor {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script, here or there. The run cannot take place: drop the conductor, and the threads
-    /// end.
+    /// An error in the script, here or there. The run cannot take place: drop the conductor, and the threads end.
     pub fn set_up(&mut self, handle: ThreadHandle) -> Result<(), ScriptError> {
         let ThreadHandle(link) = handle;
         link.load()?;
@@ -82,12 +81,12 @@ impl Conductor {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script.
+    /// An error in the script.
     pub fn done(self, results: &Results) -> Result<(), ScriptError> {
         let Some(done) = self.state.global("done") else { return Ok(()) };
         let arguments = statistics::arguments(&self.state.lua, results)?;
         let result = self.state.run(&done, "done", arguments);
-        // The last line may be without an end. If nobody reads it, that is no error of the script.
+        // The last line may be without an end. A closed standard output is not an error of the script.
         let _ = self.output.call_method::<()>("flush", ());
         result
     }

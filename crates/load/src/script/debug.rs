@@ -1,4 +1,4 @@
-//! What scripts need of Lua's library `debug`: where they are. The library itself is not for safe code.
+//! The functions of Lua's library `debug` that say where a script is. The library itself is not for safe code.
 
 use mlua::{
     Function, Lua, Table, Value,

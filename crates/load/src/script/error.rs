@@ -1,8 +1,8 @@
-//! What is wrong with a script, in one line.
+//! The error of a script, in one line.
 
 use std::{fmt, sync::Arc};
 
-/// What is wrong with a script, in one line that begins with the file and the line number, where they are known.
+/// The error of a script, in one line that begins with the file and the line number, where they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError(Arc<str>);
 
@@ -52,7 +52,7 @@ impl From<ScriptError> for mlua::Error {
     }
 }
 
-/// What happened, and the stack at that moment.
+/// The message, and the stack at that moment.
 fn parts(error: &mlua::Error) -> (String, String) {
     match error {
         mlua::Error::CallbackError { traceback, cause } => {
@@ -99,7 +99,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What tracebacks call the prelude: no file has this name.
+/// The name of the prelude in tracebacks: no file has it.
 pub(super) const PRELUDE: &str = "[serow]";
 
 /// How names of mlua's own chunks begin.

@@ -23,7 +23,7 @@ pub struct ScriptRunner {
     is_static: bool,
     has_delay: bool,
     wants_responses: bool,
-    /// What the script gave last, which many scripts give again.
+    /// The text that the script returned last, which many scripts return again.
     last: Option<(LuaString, Bytes)>,
     fields: Fields,
     orders: Rc<Orders>,
@@ -84,7 +84,7 @@ impl ScriptRunner {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script.
+    /// An error in the script.
     pub fn request(&mut self) -> Result<Bytes, ScriptError> {
         let text = match self.state.run(&self.request, "request", ())? {
             Value::String(text) => text,
@@ -104,7 +104,7 @@ impl ScriptRunner {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script.
+    /// An error in the script.
     pub fn delay(&mut self) -> Result<Duration, ScriptError> {
         let delay: Value = self.state.run(&self.delay, "delay", ())?;
         let milliseconds = match &delay {
@@ -120,7 +120,7 @@ impl ScriptRunner {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script.
+    /// An error in the script.
     pub fn response(&mut self, status: u16, headers: &Headers, body: &[u8]) -> Result<(), ScriptError> {
         let fields = self.fields.table(&self.state.lua, headers)?;
         self.state.run(&self.response, "response", (status, LuaString::wrap(body), fields, headers.len()))

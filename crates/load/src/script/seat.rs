@@ -15,7 +15,7 @@ use super::{
 /// A worker's end of the way from the main thread.
 pub(super) type Inbox = mpsc::Receiver<Message>;
 
-/// What a thread needs to take part; goes to it, and becomes a [`ScriptRunner`] there.
+/// A thread's part in the script: it is sent to the thread, and becomes a [`ScriptRunner`] there.
 pub struct Seat {
     inbox: Inbox,
     script: Script,

@@ -13,7 +13,7 @@ pub struct Script {
     text: Arc<[u8]>,
 }
 
-/// What the command line says: the global table `wrk` at the beginning, and the arguments of `init`.
+/// The values of the command line: the global table `wrk` at the beginning, and the arguments of `init`.
 #[derive(Clone, Debug)]
 pub struct ScriptTarget {
     /// The whole URL as it was written: `args[0]`.
@@ -32,7 +32,7 @@ pub struct ScriptTarget {
     pub headers: Vec<(String, String)>,
     /// The body of requests that say nothing else.
     pub body: Option<Bytes>,
-    /// What stands behind the URL: `args[1]` and so on.
+    /// The arguments behind the URL: `args[1]` and so on.
     pub arguments: Vec<String>,
     /// The address of connections unless the script sets another; `None` if it is not a TCP address.
     pub address: Option<SocketAddr>,
@@ -43,7 +43,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// The file cannot be read. What is wrong inside is found when the script is loaded.
+    /// The file cannot be read. Errors inside are found when the script is loaded.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         match fs::read(path) {
             Ok(text) => Ok(Self::new(&path.to_string_lossy(), text)),

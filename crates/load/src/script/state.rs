@@ -9,7 +9,7 @@ pub(super) struct State {
     pub(super) lua: Lua,
     /// The global table, of which scripts may replace every function.
     pub(super) wrk: Table,
-    /// What the prelude brings: `request`, `response`, `delay`.
+    /// The functions of the prelude: `request`, `response`, `delay`.
     pub(super) hooks: Table,
     /// The name of the script.
     script: Box<str>,

@@ -16,7 +16,7 @@ pub(super) struct Orders {
     pub(super) stopped: Cell<bool>,
 }
 
-/// What the main thread tells a worker.
+/// A message from the main thread to a worker.
 pub(super) enum Message {
     /// Load the script, and say how that went.
     Load(Answer),
@@ -56,7 +56,7 @@ impl Link {
     ) -> Result<T, ScriptError> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.send(Message::Task(Box::new(move |lua, orders| {
-            // Whoever asked is waiting.
+            // The caller waits for the answer, so sending cannot fail.
             let _ = answer.send(task(lua, orders));
         })))?;
         answered.recv().map_err(|_| ScriptError::thread_ended())?

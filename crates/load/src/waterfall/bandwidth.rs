@@ -1,9 +1,8 @@
 //! When the link carried whose bytes.
 //!
-//! What comes is noticed in lumps: a record of TLS can be used when its last byte is there, and what waits for a lost
-//! packet comes all at once. The link carried it one byte after the other. So bytes are drawn as late as a link of the
-//! rate that this one has shown can have carried them; but not much earlier than they came, since links change their
-//! rate.
+//! Bytes arrive in lumps: a record of TLS can be used when its last byte is there, and bytes that wait for a lost
+//! packet come all at once. The link carried them one after the other. So bytes are drawn as late as a link of the rate
+//! that this one has shown can have carried them; but not much earlier than they came, since links change their rate.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use super::{Recording, Resource};
 /// When the link was busy with whose bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
-    /// What the link has shown it can carry, in bytes each second.
+    /// The rate that the link has shown, in bytes each second.
     pub(super) rate: f64,
     /// In the order of time.
     passages: Vec<Passage>,
@@ -48,7 +47,7 @@ impl Bandwidth {
         Some(Self { rate, passages: passages(&arrivals, rate, window) })
     }
 
-    /// What share of the rate each of several slices of this time carried, of one resource or of all.
+    /// The share of the rate that each of several slices of this time carried, of one resource or of all.
     pub(super) fn shares(&self, resource: Option<usize>, time: Duration, slices: usize) -> Vec<f64> {
         let mut shares = vec![0.0; slices];
         let length = time.as_secs_f64().max(SHORTEST) / slices.max(1) as f64;
@@ -85,7 +84,7 @@ fn arrivals(resources: &[Resource]) -> Vec<Arrival> {
 /// before it.
 fn usual_rate(arrivals: &[Arrival], window: f64) -> Option<f64> {
     let mut rates = Vec::new();
-    // What came behind the first of a window, up to its last, which walks ahead.
+    // Bytes that came after the first arrival of a window, up to its last, which walks ahead.
     let (mut bytes, mut ends) = (0.0, arrivals.iter());
     let mut last = ends.next()?;
     'windows: for (first, second) in arrivals.iter().zip(arrivals.iter().skip(1)) {

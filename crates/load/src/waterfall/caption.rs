@@ -1,4 +1,4 @@
-//! What is written beside the drawings.
+//! The texts beside the drawings.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub(super) fn priorities(resource: &Resource) -> String {
     all.join(" → ")
 }
 
-/// What became of a resource that did not come whole.
+/// The outcome of a resource that did not come whole.
 pub(super) fn trouble(resource: &Resource) -> Option<String> {
     Some(match &resource.outcome {
         Outcome::Whole => return None,

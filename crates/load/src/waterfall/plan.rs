@@ -7,7 +7,7 @@ use serow_client::{Dialer, Origin};
 
 use super::ResourceSpec;
 
-/// What is fetched, and how.
+/// The plan of a recording: the resources to fetch, and how.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The server, as the URLs name it.
@@ -16,7 +16,7 @@ pub struct Plan {
     pub dialer: Dialer,
     /// The version of HTTP: 2 or 3.
     pub version: Version,
-    /// What is asked for; what is asked for at the same moment, in this order.
+    /// The resources to request; those that are due at the same moment, in this order.
     pub specs: Vec<ResourceSpec>,
     /// Header fields of all requests, beside those that follow from the spec.
     pub headers: Vec<(String, String)>,

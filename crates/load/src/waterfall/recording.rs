@@ -1,4 +1,4 @@
-//! What came when.
+//! The moments at which resources arrived.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,8 @@ use serow_message::Priority;
 
 use super::{ResourceSpec, Signals};
 
-/// What came when. Moments count from the beginning: when the connection was open, and what has no delay was asked for.
+/// A record of when each resource arrived. Moments count from the beginning, when the connection was open and the
+/// resources without a delay were requested.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The server, as the URLs name it.
@@ -40,7 +41,7 @@ pub struct Recording {
 /// The result of a resource.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// What was asked for.
+    /// The spec that it was requested by.
     pub spec: ResourceSpec,
     /// When it was asked for.
     pub asked: Option<Duration>,
@@ -56,7 +57,7 @@ pub struct Resource {
     pub changes: Vec<(Duration, Priority)>,
     /// When there was nothing more to come.
     pub end: Option<Duration>,
-    /// What became of it.
+    /// Whether it came whole, or how it ended.
     pub outcome: Outcome,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked for: URLs with words behind them, `https://a/script.js,u=1,after=10s`.
+//! The resources to request: URLs with words behind them, `https://a/script.js,u=1,after=10s`.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -45,7 +45,7 @@ pub enum ResourceSpecError {
     Word {
         /// The word.
         word: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: &'static str,
     },
 }

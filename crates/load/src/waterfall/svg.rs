@@ -109,7 +109,7 @@ fn grid(drawing: &mut String, plane: &Plane) {
     }
 }
 
-/// What the colours and marks mean: only those that are there.
+/// Explains the colours and marks: of the urgencies only those that were used.
 fn legend(drawing: &mut String, recording: &Recording, y: f64) {
     let mut used: Vec<u8> = recording
         .resources

@@ -1,4 +1,4 @@
-//! What is printed of runs, against files. With `BLESS=1` in the environment the files are written instead of compared.
+//! The reports of runs, compared with files. With `BLESS=1` in the environment the files are written instead.
 
 mod page;
 mod samples;
@@ -57,7 +57,7 @@ fn pages() {
 }
 
 #[test]
-fn what_came_from_outside_means_nothing_to_a_page() {
+fn texts_from_outside_are_escaped_in_a_page() {
     let page = report::html(&samples::everything());
     assert!(page.contains("https://example.org/search?q=&lt;script&gt;&quot;x&quot;&amp;b=&#39;"));
     assert!(!page.contains("<script"));

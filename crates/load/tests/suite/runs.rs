@@ -124,7 +124,7 @@ fn a_planned_rate_is_kept() {
 }
 
 #[test]
-fn who_is_kept_waiting_is_late_from_when_it_was_due() {
+fn latencies_count_from_when_a_request_was_due() {
     for (version, _) in VERSIONS {
         // 20 ms each and one at a time: half of what is due.
         let server = Counting::slow(Duration::from_millis(20));

@@ -1,5 +1,5 @@
-//! What is drawn of recordings, against files, and what is recorded of a server that does what a test wants. With
-//! `BLESS=1` in the environment the files are written instead of compared.
+//! The drawings of recordings, compared with files, and recordings of a server that does what a test wants. With
+//! `BLESS=1` in the environment the files are written instead.
 
 mod fetching;
 mod peer;

@@ -38,7 +38,7 @@ fn figure(title: &str, explanation: &str, legend: &[(&str, &str)], plots: &str) 
     format!("<figure>\n<figcaption><h2>{title}</h2><p>{explanation}</p></figcaption>\n{legend}{plots}\n</figure>")
 }
 
-/// What stands in the place of a drawing where there is nothing to draw.
+/// The text in the place of a drawing where there is nothing to draw.
 fn nothing(what: &str) -> String {
     format!("<p class=\"nothing\">{what}</p>")
 }

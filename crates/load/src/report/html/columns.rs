@@ -58,7 +58,7 @@ impl Column {
 
     fn of(intervals: &[Interval]) -> Option<Self> {
         let (first, last) = (intervals.first()?, intervals.last()?);
-        // What was left over at the end says little about how many there were each second.
+        // A short last interval says little about how many there were each second.
         let long = intervals.iter().filter(|interval| interval.length >= first.length / 2);
         let rates: Vec<_> = long.map(Interval::requests_per_second).collect();
         Some(Self {

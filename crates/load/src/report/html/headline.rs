@@ -14,7 +14,7 @@ pub(super) fn headline(results: &Results) -> String {
 struct Figure {
     name: &'static str,
     amount: String,
-    /// What it is a part of, or what else belongs to it.
+    /// The whole that it is a part of, or another figure that belongs to it.
     note: String,
     mood: Mood,
 }

@@ -64,7 +64,8 @@ pub(super) fn rate(rate: f64) -> String {
     if rate >= 99.95 { short_count(rate.round() as u64) } else { digits(rate) }
 }
 
-/// A part of a whole: `7.2 %`. What is there is never written as 0 %, and what is missing never as 100 %.
+/// A part of a whole: `7.2 %`. A part that is not empty is never written as 0 %, and one that is not the whole never as
+/// 100 %.
 pub(super) fn share(part: u64, whole: u64) -> String {
     let percent = if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 };
     let number = match percent {
@@ -94,7 +95,7 @@ pub(super) fn trimmed(number: f64) -> String {
 fn digits(number: f64) -> String {
     match number {
         0.0 => "0".into(),
-        // What would be rounded to four digits before the point is not written with one behind it.
+        // From 9.995 on, two decimals would give 10.00, which has four digits.
         ..9.995 => format!("{number:.2}"),
         ..99.95 => format!("{number:.1}"),
         _ => format!("{number:.0}"),
@@ -127,7 +128,7 @@ impl Unit {
 /// Keeps a number and its unit on a line.
 const SPACE: char = '\u{a0}';
 
-/// Nobody reads eight digits at a glance.
+/// From here on a number has eight digits, too many to read at a glance.
 const MANY: u64 = 10_000_000;
 
 /// From here on three digits are rounded to a whole one of the larger unit.

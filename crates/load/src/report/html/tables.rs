@@ -19,7 +19,7 @@ pub(super) fn all(results: &Results) -> Vec<String> {
     ]
 }
 
-/// What was spoken: `HTTP/2 over TLS 1.3`.
+/// The version of HTTP, and that of TLS: `HTTP/2 over TLS 1.3`.
 pub(super) fn protocol(results: &Results) -> String {
     let encryption = results.encryption.as_ref().map(|encryption| format!(" over {encryption}")).unwrap_or_default();
     format!("{}{encryption}", version(results.version))

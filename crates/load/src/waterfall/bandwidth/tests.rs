@@ -5,7 +5,7 @@ use serow_client::Origin;
 use super::*;
 use crate::waterfall::{Ending, Piece, ResourceSpec, Signals};
 
-/// What came of two resources: seconds, whose it was, bytes.
+/// A recording of two resources, from pieces: the second of arrival, the resource, and its bytes.
 fn recording(pieces: &[(f64, usize, u64)]) -> Recording {
     let (origin, path) = Origin::of_url("a/").unwrap();
     let spec = ResourceSpec { path, priority: None, after: Duration::ZERO, changes: Vec::new() };
@@ -46,7 +46,7 @@ fn lumps_are_carried_one_byte_after_the_other() {
 }
 
 #[test]
-fn what_waited_for_a_lost_packet_came_before() {
+fn bytes_that_waited_for_a_lost_packet_came_before() {
     // 100 bytes each tenth of a second; from 5 s to 6 s nothing can be used, then all at once.
     let steady = (1..=200_u32).map(|tenth| {
         let moment = if (50..60).contains(&tenth) { 6.0 } else { f64::from(tenth) / 10.0 };

@@ -65,7 +65,7 @@ impl<C: Connection> Exchanges<C> {
         })
     }
 
-    /// What came of them.
+    /// The recording of all of them.
     pub(super) fn into_recording(self) -> Recording {
         self.recording
     }
@@ -75,12 +75,12 @@ impl<C: Connection> Exchanges<C> {
         self.broken.as_ref()
     }
 
-    /// What the server said when it left, if it said anything.
+    /// The error code of the server's GOAWAY as a message, if there was one.
     pub(super) fn farewell(&self) -> Option<String> {
         self.go_away.as_ref().map(|code| format!("the server ended the connection with {code}"))
     }
 
-    /// What was received and not understood.
+    /// The received bytes that were not understood.
     pub(super) fn not_understood(&self) -> &[u8] {
         self.connection.not_understood()
     }

@@ -49,7 +49,7 @@ fn one_server() {
 }
 
 #[test]
-fn what_is_none_is_said() {
+fn invalid_specs_are_refused_with_a_reason() {
     let cases: [(&[&str], &str); 13] = [
         (&["/a"], r#""/a" has no server: write it in front, as in https://example.com/a"#),
         (&["ftp://a/"], r#""ftp://a/" is not one of http:// and https://"#),

@@ -72,7 +72,7 @@ impl Lane<'_> {
         text(drawing, "quiet", (right, middle + 12.0), Anchor::Start, &outcome.second);
     }
 
-    /// What it got, in the colour of how urgent it was.
+    /// Its share of the link over time, in the colour of its urgency.
     fn transfers(&self, drawing: &mut String, number: usize, resource: &Resource) {
         let levels = self.levels(Some(number), self.plane.lane_height);
         let urgencies: Vec<_> = resource.urgencies().collect();
@@ -94,7 +94,7 @@ impl Lane<'_> {
     }
 }
 
-/// What became of a resource, in two lines.
+/// The outcome of a resource, in two lines.
 struct OutcomeText {
     is_odd: bool,
     first: String,

@@ -1,4 +1,4 @@
-//! What must be true of any page.
+//! Checks of any page.
 
 /// Whether the page is well-formed, stands alone, draws inside its drawings, and is not too large to be sent by mail.
 pub(crate) fn check(page: &str) -> Result<(), String> {
@@ -18,7 +18,7 @@ fn style(page: &str) -> &str {
     page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap_or_default()
 }
 
-/// What is between < and >. In this page neither stands in an attribute, where they are escaped.
+/// The texts between < and >. In this page neither stands in an attribute, where they are escaped.
 fn tags(page: &str) -> impl Iterator<Item = &str> {
     page.split('<').skip(1).filter_map(|piece| piece.split('>').next())
 }

@@ -1,4 +1,4 @@
-//! What goes wrong is counted by its kind, and the run goes on, and ends.
+//! Errors are counted by their kind, and the run goes on, and ends.
 
 use std::{
     io::{Read, Write},
@@ -31,7 +31,7 @@ fn raw(answer: &'static [u8]) -> Destination {
 }
 
 #[test]
-fn what_never_comes_is_a_timeout() {
+fn a_response_that_never_comes_is_a_timeout() {
     for (version, streams) in VERSIONS {
         let server = Counting::start();
         let requests = Requests::Fixed(vec![(1, batch("GET", "/never", "")), (1, batch("GET", "/", ""))]);
@@ -103,7 +103,7 @@ fn a_server_that_goes_and_comes_back() {
 }
 
 #[test]
-fn what_is_no_http_ends_the_run() {
+fn a_server_that_does_not_speak_http_ends_the_run() {
     let banner = raw(b"SSH-2.0-OpenSSH_9.2\r\n");
     for (version, streams) in VERSIONS {
         let outcome = Run::new(plan(banner.clone(), version, streams)).run(|_| {}, |results| results);
@@ -263,7 +263,7 @@ fn streams_that_the_server_refuses_are_sent_again_and_answered() {
 }
 
 #[test]
-fn whoever_stops_it_gets_what_was_done() {
+fn a_stopped_run_reports_the_requests_so_far() {
     for (version, streams) in VERSIONS {
         for (path, warm_up) in [("/", 0), ("/never", 0), ("/", 100)] {
             let server = Counting::start();

@@ -27,7 +27,7 @@ fn scripted(text: &str, plan: Plan) -> Result<Results, LoadError> {
 }
 
 #[test]
-fn what_a_script_writes_is_sent() {
+fn the_requests_of_a_script_are_sent() {
     let text = "
         local number = 0
         request = function()
@@ -100,7 +100,7 @@ fn delays_are_waited_for() {
 }
 
 #[test]
-fn nobody_waits_for_a_delay_when_it_is_over() {
+fn the_end_of_a_run_does_not_wait_for_a_delay() {
     for (version, _) in VERSIONS {
         let server = Counting::start();
         let duration = Some(Duration::from_millis(200));

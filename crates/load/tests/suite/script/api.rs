@@ -212,7 +212,7 @@ fn scripts_that_check_themselves() {
 }
 
 #[test]
-fn what_the_command_line_says() {
+fn requests_have_the_method_headers_and_body_of_the_command_line() {
     let mut run = Run::of("");
     run.target.method = "POST".into();
     run.target.body = Some(Bytes::from_static(b"a\0b"));

@@ -1,4 +1,4 @@
-//! What is wrong with a script ends the run with one line that says where.
+//! An error in a script ends the run with one line that says where it is.
 
 use std::path::Path;
 

@@ -1,10 +1,10 @@
-//! What scripts print, as it comes out of a process.
+//! The output of scripts, as a process prints it.
 
 use std::process::{Command, Stdio};
 
 use super::stage::Run;
 
-/// What comes out when one of the tests below plays its script in a process of its own.
+/// The output of one of the tests below, which plays its script in a process of its own.
 fn printed(test: &str) -> String {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", "--ignored", "--nocapture", "--test-threads=1", test]).stdin(Stdio::null());

@@ -1,10 +1,10 @@
-//! What wrk's sample scripts do, in words of our own.
+//! Scripts of our own that do the same as wrk's sample scripts.
 
 use std::{net::TcpListener, time::Duration};
 
 use super::stage::Run;
 
-/// The head of a request: the first line, then the fields sorted, since their order is nobody's business; and the rest.
+/// The head of a request: the first line, then the fields sorted, since their order does not matter; and the rest.
 pub(crate) fn parts(request: &[u8]) -> (Vec<String>, String) {
     let text = String::from_utf8_lossy(request);
     let (head, rest) = text.split_once("\r\n\r\n").expect("an empty line");

@@ -14,7 +14,7 @@ use serow_load::{
 };
 use serow_message::{Headers, Version};
 
-/// What one thread did.
+/// The requests, delays and settings of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
     pub(crate) is_static: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Run {
     pub(crate) answer: Answer,
 }
 
-/// What `http://127.0.0.1:8080/path?query` means.
+/// The target `http://127.0.0.1:8080/path?query`.
 pub(crate) fn target() -> ScriptTarget {
     ScriptTarget {
         url: "http://127.0.0.1:8080/path?query".into(),
@@ -66,7 +66,8 @@ impl Run {
         }
     }
 
-    /// What the threads did, once everything has ended; the error is that of the main thread, or of the first worker.
+    /// Runs all threads to their end and returns what each did; the error is that of the main thread, or of the first
+    /// worker.
     pub(crate) fn play(self) -> Result<Vec<Played>, String> {
         self.play_with(&results())
     }

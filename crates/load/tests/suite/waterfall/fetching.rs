@@ -1,4 +1,4 @@
-//! What is recorded of a server that does what a test wants.
+//! Recordings of a server that does what a test wants.
 
 use std::{future, io::Read, net::SocketAddr, time::Duration};
 
@@ -128,9 +128,10 @@ fn older_signals() {
     assert!(asked.iter().all(|asked| asked.priority.is_none()), "{asked:?}");
 }
 
-/// What a server does with three requests, the last of which comes later; how it ends, and what becomes of them.
+/// The cases: how a server treats three requests, the last of which comes later; the end of the connection, and the
+/// outcomes.
 #[test]
-fn what_ends_before_its_time() {
+fn streams_and_connections_that_end_early_are_recorded() {
     type Case = (fn(&mut Peer, [StreamId; 2]), Option<&'static str>, [Outcome; 3], [u64; 3]);
     let cases: [Case; 4] = [
         (
@@ -241,7 +242,7 @@ fn somebody_stops_it() {
 }
 
 #[test]
-fn who_speaks_something_else() {
+fn a_server_that_does_not_speak_http2_is_refused() {
     // The answer may be there before anything is asked for.
     for spec in ["/a", "/a,after=20ms"] {
         let (address, server) = serve(|peer| {

@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     /// The field `priority`.
     pub(crate) priority: Option<String>,
-    /// What the server takes it for, the words of RFC 7540 included.
+    /// The urgency that the server gives it, also by the priorities of RFC 7540.
     pub(crate) urgency: u8,
 }
 

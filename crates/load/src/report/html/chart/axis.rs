@@ -170,7 +170,7 @@ const FINE: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 /// Fewer do not show that the scale is not an even one.
 const FEWEST: usize = 3;
 
-/// What calculating may be off by.
+/// The error of calculating with floating-point numbers, at most.
 const TINY: f64 = 1e-9;
 
 /// Equal values still need a width to stand in.

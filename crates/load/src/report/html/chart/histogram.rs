@@ -56,7 +56,8 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     (low / missing, high * missing)
 }
 
-/// Ranges to a factor of ten, finest first. What is measured has three digits, so finer ranges would be empty in turns.
+/// Ranges to a factor of ten, finest first. Measured values have three digits, so some of the finer ranges would always
+/// be empty.
 const STEPS: [u32; 9] = [320, 160, 80, 64, 40, 32, 20, 16, 10];
 
 /// Each is at least two pixels wide on a telephone.

@@ -93,7 +93,7 @@ const NARROW: f64 = 250.0;
 /// The narrowest one on a screen of more than 520 pixels, up to which the style sheet hides labels.
 const WIDE: f64 = 400.0;
 
-/// What is between a drawing and the edge of the page, at least.
+/// The space between a drawing and the edge of the page, at least.
 const MARGIN: f64 = 16.0;
 
 /// The widest of the usual digits at the size of the labels, 12 pixels.
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_is_left_out() {
+    fn labels_that_touch_are_left_out() {
         let ticks = ticks(&[
             (0.06, "50 %"),
             (0.19, "90 %"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_leave_the_page_ends_at_its_place() {
+    fn a_label_that_would_leave_the_page_ends_at_its_place() {
         let ticks = ticks(&[(0.0, "0"), (1.0, "100 %"), (0.5, "x"), (1.0, "2 s")]);
         let anchors: Vec<_> = ticks.iter().map(anchor).collect();
         assert_eq!(anchors, [Anchor::Middle, Anchor::End, Anchor::Middle, Anchor::Middle]);

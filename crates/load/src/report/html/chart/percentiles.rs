@@ -39,8 +39,8 @@ fn drawing(latencies: &Distribution) -> String {
     plot.finish("tall marked", &summary)
 }
 
-/// Latencies, each from the part of the responses that took less to the part that took at most as long. What is too
-/// narrow to be seen is put to what comes next.
+/// Latencies, each from the part of the responses that took less to the part that took at most as long. A step that is
+/// too narrow to be seen is added to the next one.
 fn steps(latencies: &Distribution, end: f64) -> Vec<Step> {
     let total = latencies.count() as f64;
     let (mut steps, mut from, mut counted) = (Vec::new(), 0.0, 0);

@@ -17,7 +17,7 @@ pub(super) struct Plot<'a> {
     vertical: &'a Axis,
     bars: String,
     paths: String,
-    /// What shows its text when it is pointed at.
+    /// Areas that show a tooltip.
     answers: String,
     texts: String,
 }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_stays_inside() {
+    fn values_outside_the_scales_are_drawn_at_the_edge() {
         let (horizontal, vertical) = axes();
         let mut plot = Plot::new(&horizontal, &vertical);
         plot.line("first", &[Step::at(-5.0, 50.0, 1e9), Step::at(50.0, 60.0, -1.0)]);

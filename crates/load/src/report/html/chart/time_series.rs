@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planned_is_in_the_drawing() {
+    fn the_planned_rate_is_in_the_drawing() {
         let drawing = throughput(&drawn(&[column(0.0, 10, 0)]), Some(1000.0));
         assert!(drawing.contains("planned: 1,000") && drawing.contains(">1.5k</text>"), "{drawing}");
     }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_together_is_said() {
+    fn the_drawing_says_how_many_intervals_are_put_together() {
         let column = Column { slowest: 3.0, fastest: 30.0, ..column(0.0, 10, 0) };
         let drawn = Columns { columns: vec![column], together: 417 };
         let drawing = throughput(&drawn, None);
