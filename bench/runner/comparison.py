@@ -1,4 +1,4 @@
-"""What `bench/table` has measured, as text and as docs/measurements/peers.md."""
+"""Results of `bench/table`, as text and as docs/measurements/peers.md."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def raise_open_files(wanted: int = OPEN_FILES) -> int:
 
 
 def output(*command: str) -> str:
-    """What a program prints, or nothing when it fails or is not there."""
+    """The output of a program, or nothing if it fails or is not installed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT)
     except (OSError, subprocess.TimeoutExpired):

@@ -52,7 +52,7 @@ def matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def cells(settings: Settings, programs: dict) -> list[Cell]:
-    """Every cell to measure. What ratios are made with comes along with any cell of its group."""
+    """Every cell to measure. A cell brings along the references of its group, by which its ratio is computed."""
     found = []
     for work in WORKS:
         there = [name for name in work.servers if servers.server(name).program in programs]

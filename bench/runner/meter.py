@@ -1,4 +1,5 @@
-"""What a server used between two moments: processor time always, instructions and cycles where perf counts them."""
+"""Resources that a server used between two moments: processor time always, instructions and cycles where perf counts
+them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import subprocess
 
 from . import machine
 
-# What each is for: a peer that cannot be had is left out of the comparison, a tool takes its subcommand with it.
+# Without a peer's package, the comparison leaves the peer out; without a tool's, the tool's subcommand does not run.
 PACKAGES = ("nginx", "h2o", "haproxy", "ghc", "libghc-warp-dev", "wrk", "nghttp2-client", "valgrind", "strace", "gcc",
             "libc6-dev", "util-linux")
 OF_TABLE = ("nginx", "haproxy", "nghttp2-client", "openssl", "gcc", "libc6-dev", "libssl-dev", "util-linux")

@@ -30,7 +30,7 @@ PROXIES = (
 
 @dataclass(frozen=True)
 class Case:
-    """What speaks with what, and the bar: Serow's cost by that of the cheapest of some peers."""
+    """The protocols of client and upstream, and the bar: Serow's cost divided by that of the cheapest of some peers."""
 
     name: str
     title: str

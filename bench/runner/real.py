@@ -20,7 +20,7 @@ from .tree import Stack
 # Of pages and of forms.
 SECONDS = {"pages": 5.0, "forms": 3.0}
 WARM_UP = 0.3
-# Whoever waits longer for a page has gone away.
+# A visitor who waits longer for a page has gone away.
 PATIENCE = "20s"
 TITLES = {"pages": "Pages: the list, single entries, and JSON where the site has it:", "forms": "A form submission, which writes to the database:"}
 HEAD = ["application", "server", "requests/s", "processor time, µs", "median, ms", "p99, ms", "Serow : peer, requests/s",
@@ -51,7 +51,7 @@ class Bench:
     program: pathlib.Path
     scratch: pathlib.Path
     rounds: int
-    # What the seconds are multiplied with.
+    # A factor for SECONDS.
     length: float
 
     def measure(self, site: Site) -> Results:
@@ -83,7 +83,7 @@ class Bench:
         return results
 
     def turn(self, site: Site, kind: Peer | None, seeded: Place, reference: list[visitor.Answer]) -> tuple[Figures, Figures]:
-        """Whoever comes first writes down what there is to see; from all others the same is expected."""
+        """Measures one server. The first to run fills `reference` with its answers; all others must answer the same."""
         with self.running(site, kind, seeded) as (stack, database):
             seen = visitor.visit(stack.path, site)
             reference.extend([] if reference else seen)

@@ -59,7 +59,8 @@ class Peer:
 
 @dataclass(frozen=True)
 class Form:
-    """What visitors send: the page it stands on, where it goes, what is filled in, and a query for what that adds up to."""
+    """A form that visitors send: its page, its target, the fields that they fill in, and an SQL query for the total
+    that the submissions add up to."""
 
     page: str
     target: str
@@ -73,7 +74,7 @@ class Site:
     title: str
     packages: tuple[str, ...]
     seed: tuple[str, ...]
-    # What `serow app` is given.
+    # Arguments of `serow app`.
     serow: tuple[str, ...]
     # By their weights; the first is asked until the server is there.
     pages: tuple[tuple[int, str], ...]

@@ -13,7 +13,7 @@ from . import browser, build, front, machine
 from .tree import Stack, family, pin, started
 
 APPLICATIONS = machine.BENCH / "applications"
-# What Debian has no package of, or only one that cannot be compared.
+# Programs that Debian has no package of, or only one that cannot be compared.
 PYTHON_PACKAGES = ("granian", "uvicorn[standard]")
 
 

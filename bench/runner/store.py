@@ -12,7 +12,7 @@ FOLDER = machine.BENCH / "results"
 
 @dataclass(frozen=True)
 class Run:
-    """What every subcommand needs to know."""
+    """Settings that every subcommand needs."""
 
     programs: dict
     folder: object

@@ -24,7 +24,7 @@ TOKEN = re.compile(r'<input type="hidden" name="(authenticity_token|csrf_token|c
 
 @dataclass(frozen=True)
 class Answer:
-    """What must be the same, whoever serves."""
+    """The parts of a response that must be the same from every server."""
 
     target: str
     status: int

@@ -1,4 +1,4 @@
-"""What is asked of the servers: the works, the files they serve, and who is compared with whom."""
+"""Work for the servers: the requests, the files that they serve, and the servers that are compared with each other."""
 
 from __future__ import annotations
 

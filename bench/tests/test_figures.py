@@ -54,7 +54,7 @@ class Bars(unittest.TestCase):
         self.assertTrue(self.bar(LIMIT, cell("serow-hello", 6600, 13200, 6600)).met)
         self.assertFalse(self.bar(LIMIT, cell("serow-hello", 6900, 13800, 6900)).met)
 
-    def test_what_was_not_measured_is_neither(self):
+    def test_bars_without_measurements_are_neither_met_nor_missed(self):
         self.assertTrue(all(bar.met is None for bar in bars.all_bars({})))
         self.assertIsNone(self.bar(LIMIT).met)
 

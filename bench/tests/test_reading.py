@@ -1,4 +1,4 @@
-"""What other programs print, as it was printed, and what is read from it."""
+"""Tests of the parsers, with the real output of other programs."""
 
 import unittest
 

@@ -38,7 +38,7 @@ class Alike(unittest.TestCase):
         one, two = answer(f"<p>a</p>\n{field}"), answer(f"<p>a</p>\n{field.replace('a+', 'b+')}")
         self.assertIsNone(visitor.difference([one], [two]))
 
-    def test_what_differs_is_told(self):
+    def test_differences_are_reported(self):
         one = answer("a\nb")
         for other, told in ((answer("a\nc"), "'b' and 'c'"), (answer("a\nb\nc"), "None and 'c'"), (answer("a"), "'b' and None"),
                             (answer("a\nb", 500), "status"), (answer("a\nb", location="/"), "fields")):

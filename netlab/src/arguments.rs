@@ -66,12 +66,12 @@ struct Written {
     check: bool,
 }
 
-/// What is to be done.
+/// The task that the command line asks for.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// See whether it could be done.
+    /// Checks whether the experiment could run here.
     Check(Experiment),
-    /// Do it.
+    /// Runs the experiment.
     Run(Experiment),
 }
 
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong() {
+    fn invalid_command_lines_are_refused() {
         for line in [
             "netlab",
             "netlab -- a",

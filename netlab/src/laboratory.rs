@@ -43,7 +43,7 @@ enum Side {
     Client,
 }
 
-/// What the main thread waits for.
+/// An event that the main thread waits for.
 #[derive(Debug)]
 enum Event {
     /// A side's command runs: its init's process.
@@ -218,7 +218,7 @@ fn ask_to_end(init: &OwnedFd) {
     let _ = pidfd_send_signal(init.as_fd(), rustix::process::Signal::TERM);
 }
 
-/// What ends us is read, not suffered: both sides are to end first.
+/// Blocks the signals that would end netlab, and returns a descriptor to read them from: both sides have to end first.
 fn ending_signals() -> io::Result<SignalFd> {
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a link is like.
+/// The properties of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinkSettings {
     /// Bits per second.
@@ -21,7 +21,7 @@ pub(crate) struct LinkSettings {
     pub(crate) seed: u64,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The queue was full.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_queue_is_dropped_and_costs_no_time() {
+    fn a_packet_that_does_not_fit_the_queue_is_dropped_and_costs_no_time() {
         let mut link = link(200, 0.0);
         assert_eq!(link.offer(at(0), 100), delivered(100));
         assert_eq!(link.offer(at(0), 100), delivered(200));

@@ -6,8 +6,8 @@
 //! | the command line | `arguments.rs`, `quantity.rs` |
 //! | the whole, from the first namespace to the last signal | `laboratory.rs` |
 //! | a side: its namespace, its device, its processes | `namespace.rs`, `tunnel.rs`, `init.rs`, `listening.rs` |
-//! | the way between: the model of a link, and who carries the packets | `link.rs`, `relay.rs` |
-//! | what is written down | `report.rs`, `trace.rs` |
+//! | between them: the model of a link, and the relay that carries the packets | `link.rs`, `relay.rs` |
+//! | reports and traces | `report.rs`, `trace.rs` |
 
 mod arguments;
 mod init;
@@ -62,7 +62,7 @@ fn failed(problem: &str) -> ExitCode {
     ExitCode::from(LABORATORY_FAILED)
 }
 
-/// What `--check` says where it is not permitted.
+/// The exit code of `--check` where networks are not permitted.
 const NOT_PERMITTED: u8 = 2;
 /// EX_USAGE in sysexits.h.
 const MISUSE: u8 = 64;

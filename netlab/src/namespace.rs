@@ -24,7 +24,7 @@ pub(crate) struct Network {
     pub(crate) mtu: u32,
     /// The congestion control of new connections.
     pub(crate) congestion: String,
-    /// What the buffers of a connection may grow to, where that is more than the kernel's own limit.
+    /// The size in bytes that the buffers of a connection may grow to, where that is more than the kernel's own limit.
     pub(crate) largest_buffer: u64,
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn enter(address: Ipv4Addr, network: &Network) -> io::Result<File> {
     let device = tunnel::open(DEVICE).map_err(|error| named("/dev/net/tun", error))?;
     raise("net/ipv4/tcp_wmem", network.largest_buffer)?;
     raise("net/ipv4/tcp_rmem", network.largest_buffer)?;
-    // Nobody here speaks it, and its router solicitations are packets that nobody expects. A kernel without it has no file.
+    // No program here uses IPv6, and its router solicitations would be unexpected packets. A kernel without IPv6 has no
+    // such file.
     let _ = set(&format!("net/ipv6/conf/{DEVICE}/disable_ipv6"), "1");
     let mtu = network.mtu.to_string();
     ip(&["link", "set", "lo", "up"])?;

@@ -1,4 +1,4 @@
-//! What a link carried, and how punctually, as JSON.
+//! The report of a link as JSON: the packets that it carried, and how punctually.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ impl Lateness {
     }
 }
 
-/// What is later than this is a fault whatever it is exactly.
+/// The largest lateness that is counted exactly. A later packet is a fault, whatever its exact lateness.
 const MAX_MICROSECONDS: usize = 20_000;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl Trace {
     }
 }
 
-/// What of a TCP segment or a UDP datagram is worth a line.
+/// The fields of a TCP segment or a UDP datagram that a line of the trace shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment {
     source: u16,

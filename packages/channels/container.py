@@ -13,7 +13,7 @@ from . import project
 from .archive import extract
 from .isolation import Program
 
-# What a runtime mounts into each container; everything else is read-only.
+# Mounts that a runtime makes in each container; everything else is read-only.
 MOUNTS = [
     {"destination": "/proc", "type": "proc", "source": "proc"},
     {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=64k"]},

@@ -83,7 +83,7 @@ def contents(binaries: Binaries, target: str) -> dict[str, Entry]:
 
 
 def control(files: dict[str, Entry], architecture: str) -> dict[str, Entry]:
-    """What dpkg reads: fields, sums, the list of settings files, and maintainer scripts."""
+    """The control files for dpkg: fields, sums, the list of settings files, and maintainer scripts."""
     size = sum((len(entry.data or b"") + 1023) // 1024 for entry in files.values())
     description = "\n".join(f" {line}" for line in wrapped(project.DESCRIPTION))
     fields = f"""Package: {project.NAME}

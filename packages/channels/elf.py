@@ -1,4 +1,4 @@
-"""What packages promise about their programs: the processor, and that they run with any libc."""
+"""Checks what packages promise about their programs: the processor, and that they run with any libc."""
 
 from __future__ import annotations
 

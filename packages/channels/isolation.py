@@ -103,7 +103,7 @@ class Program:
             raise ChannelError(f"the program ended with {code} after TERM: {self.output()}")
 
     def output(self) -> str:
-        """What the program has written, in one line."""
+        """The last lines that the program has written, joined to one."""
         self.log.seek(0)
         return " | ".join(self.log.read().decode(errors="replace").strip().splitlines()[-LAST_LINES:])
 

@@ -1,4 +1,4 @@
-"""What project.toml and the workspace say about Serow, and where packages are built."""
+"""Facts about Serow from project.toml and the workspace, and the folders in which packages are built."""
 
 from __future__ import annotations
 

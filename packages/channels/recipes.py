@@ -25,7 +25,7 @@ GOLDEN = SOURCES / "golden"
 GOLDEN_VERSION = "1.2.3-rc.1"
 GOLDEN_ARCHIVE = b"the archive of %s"
 FIELD = re.compile(r"@(\w+)@")
-# What a recipe in Bash, Ruby and Nix cannot have in a text between quotes.
+# Characters that a recipe in Bash, Ruby or Nix cannot have in a text between quotes.
 SPECIAL = re.compile(r"[\"'\\$#\n]")
 
 
@@ -105,7 +105,7 @@ def install(recipe: pathlib.Path, archive: pathlib.Path, home: pathlib.Path) -> 
     return page.serve([home / "root/usr/bin/serow", page.public(home)], {}) - began
 
 
-# What makepkg does with a recipe and the archive that it has fetched and unpacked.
+# The steps of makepkg with a recipe and the archive that it has fetched and unpacked.
 MAKEPKG = """
 source "$1"
 declare -n sums=sha256sums_$CARCH

@@ -1,4 +1,4 @@
-"""What a new version changes in the files of the project."""
+"""The changes that a new version makes to the files of the project."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(version: str) -> None:
 
 
 def run_git(*arguments: str) -> str:
-    """What git prints."""
+    """Runs git and returns its output."""
     return project.run(["git", *arguments], cwd=project.ROOT)
 
 

@@ -77,7 +77,7 @@ def published() -> list[str]:
 
 
 def workspace() -> list[dict]:
-    """What cargo says about the crates of the workspace."""
+    """The metadata of the workspace's crates, from cargo."""
     command = ["cargo", "metadata", "--no-deps", "--offline", "--format-version=1"]
     return json.loads(project.run(command, cwd=project.ROOT))["packages"]
 

@@ -18,7 +18,7 @@ from . import project
 from .error import ChannelError
 
 FOLDER = project.TARGET / "training"
-# What one load may take, and what a server may take to start or stop.
+# The duration of one load, and the time limit for a server to start or stop.
 LOAD_SECONDS = 3
 PATIENCE = 30.0
 APPLICATION = b"""def app(environ, start):
@@ -35,7 +35,7 @@ PROFILE = FOLDER / "serow.profdata"
 
 
 def flags() -> list[str]:
-    """What a build adds to RUSTFLAGS."""
+    """Flags that a build adds to RUSTFLAGS."""
     if not PROFILE.exists():
         return []
     # A function that a target has differently is optimised as without a profile.
@@ -79,7 +79,7 @@ def merger() -> pathlib.Path:
 
 
 class Runs:
-    """What the servers are trained with: files, a proxy, an application and a script, over each version of HTTP."""
+    """The load that trains the servers: files, a proxy, an application and a script, over each version of HTTP."""
 
     def __init__(self, binary: pathlib.Path, scratch: pathlib.Path, environment: dict[str, str]) -> None:
         self.binary, self.scratch, self.environment = str(binary), scratch, environment

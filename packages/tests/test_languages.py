@@ -1,4 +1,4 @@
-"""What packages of languages and recipes name without being built: versions, archives, platforms and fields."""
+"""Tests of names in packages of languages and in recipes, without a build: versions, archives, platforms, fields."""
 
 from __future__ import annotations
 
