@@ -25,8 +25,8 @@ impl Batch {
     }
 }
 
-/// The batches that wait, and counts of the lines that were written or lost. Workers never wait for it: it is locked for
-/// as long as a batch takes to change hands, and not while one is written.
+/// The batches that wait, and counts of the lines that were written or lost. Workers never wait for it: it is locked
+/// for as long as a batch takes to change hands, and not while one is written.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,

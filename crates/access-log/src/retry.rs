@@ -35,8 +35,8 @@ impl Retry {
 /// The first pause: so short a gap goes unnoticed, and ten attempts per second cost nothing.
 pub(super) const MIN_PAUSE: Duration = Duration::from_millis(100);
 
-/// Up to 6.4 s: short enough that a destination that comes back has its lines soon, long enough that one that never does
-/// costs nothing.
+/// Up to 6.4 s: short enough that a destination that comes back has its lines soon, long enough that one that never
+/// does costs nothing.
 const DOUBLINGS: u32 = 6;
 
 /// An attempt that has lasted so long was a success: pauses after it begin with the shortest again.

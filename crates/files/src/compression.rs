@@ -36,7 +36,7 @@ impl Pieces for CompressedBody {
         Some(outcome.map(|()| output.into()))
     }
 
-    /// Nobody knows how much an encoder gives.
+    /// The output's length is unknown while the encoder runs.
     fn remaining(&self) -> Option<u64> {
         self.encoder.is_none().then_some(0)
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_comes_back() {
+    fn compressed_files_decompress_to_the_original() {
         for coding in Coding::ALL {
             for length in [0, 1, 5000, 300_000] {
                 let body = text(length);

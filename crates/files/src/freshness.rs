@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serow_message::Pattern;
 
-/// One rule: what is sent with the files whose path fits a pattern. The first rule that fits counts.
+/// One rule: the freshness of the files whose path fits a pattern. The first rule that fits counts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct FreshnessRule {
     /// Which paths it is for: as the client asked for them, or where the file lies. So `*.html` holds for the index of
     /// `/` as well.
     pub pattern: Pattern,
-    /// What they are sent with.
+    /// The freshness that responses with these files state.
     pub freshness: Freshness,
 }
 
@@ -51,7 +51,7 @@ impl Freshness {
     }
 }
 
-/// What the first rule says that fits one of the decoded paths.
+/// Returns the freshness of the first rule that fits one of the decoded paths.
 pub(crate) fn freshness_of<'rules>(rules: &'rules [FreshnessRule], paths: &[&[u8]]) -> Option<&'rules Freshness> {
     let fits = |rule: &&FreshnessRule| paths.iter().any(|path| rule.pattern.matches(path));
     rules.iter().find(fits).map(|rule| &rule.freshness)

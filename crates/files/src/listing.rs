@@ -1,4 +1,4 @@
-//! What is in a folder, as a page or as json.
+//! The entries of a folder, as a page or as JSON.
 //!
 //! A folder is read and written out a few hundred entries at a time; between two such steps other tasks of the core
 //! have their turn. Only sorting is done in one go, which is why the number of entries is limited
@@ -29,7 +29,7 @@ use crate::{
     settings::{self, FilesSettings},
 };
 
-/// Answers with what is in a folder.
+/// Answers with the entries of a folder.
 pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Request) -> Response {
     let query = request.target.query().unwrap_or_default();
     let format = Format::of(settings.listing, request, query);
@@ -47,7 +47,7 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
     };
     let mut response = Response::new(StatusCode::OK)
         .with(KnownHeader::ContentType, format.media_type())
-        // The folder's time says nothing about the sizes and times of what is in it.
+        // The folder's time says nothing about the sizes and times of its entries.
         .with(KnownHeader::CacheControl, "no-cache")
         .body(body);
     if settings.upload_form && format == Format::Html {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serow_coding::CompressibleTypes;
 
-/// What a file is sent as.
+/// The media type that a file is sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MediaType {
     /// The value of Content-Type.
@@ -41,7 +41,7 @@ impl MediaTypes {
     }
 }
 
-/// What stands behind the last dot of the last name; empty if there is none.
+/// The text behind the last dot of the last name; empty if there is none.
 fn ending(path: &[u8]) -> &[u8] {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     match name.iter().rposition(|&byte| byte == b'.') {

@@ -10,7 +10,7 @@ use crate::validator::{Validators, date, tags};
 pub(crate) const CONDITIONS: [KnownHeader; 4] =
     [KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince, KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince];
 
-/// What the conditions of a GET or HEAD come to.
+/// The outcome of the conditions of a GET or HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Answer as if there were none.

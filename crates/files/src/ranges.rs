@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a Range header means for a representation of a certain length.
+/// The meaning of a Range header for a representation of a certain length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ranges {
     /// The header is not understood or too greedy: answer as if it were not there (RFC 9110 §14.2).
@@ -45,7 +45,7 @@ pub(crate) fn requested(value: &[u8], length: u64) -> Ranges {
 /// A specifier that breaks the grammar.
 struct InvalidRange;
 
-/// What stands behind `bytes=`; other units are ignored (RFC 9110 §14.2). Units are compared without case (§14.1).
+/// The text behind `bytes=`; other units are ignored (RFC 9110 §14.2). Units are compared without case (§14.1).
 fn specifiers(value: &[u8]) -> Option<&[u8]> {
     let (unit, rest) = value.split_at_checked(UNIT.len())?;
     unit.eq_ignore_ascii_case(UNIT).then_some(())?;

@@ -54,7 +54,7 @@ pub(crate) enum Encoding {
     Here(Coding),
 }
 
-/// What the header fields say beside the validators.
+/// The values of the header fields beside the validators.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) media_type: String,

@@ -35,7 +35,7 @@ pub(crate) struct Resource {
     rewritten: bool,
 }
 
-/// What a resource is made with.
+/// The settings, the folder and the clock that a resource is made with.
 #[derive(Clone, Copy)]
 pub(crate) struct Making<'a> {
     pub(crate) settings: &'a FilesSettings,

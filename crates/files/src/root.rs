@@ -23,7 +23,7 @@ use serow_message::FileVersion;
 
 use crate::{error::FilesError, owned_links, unopened};
 
-/// What symbolic links may do.
+/// The symbolic links that are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
     /// They are followed as long as they stay within the folder. One with an absolute target leaves it, whatever the
@@ -32,8 +32,8 @@ pub enum Symlinks {
     WithinRoot,
     /// Paths with a symbolic link in them answer 404.
     Refuse,
-    /// They are followed wherever they lead, if the link and its target have the same owner: who may create links in the
-    /// folder publishes no files of others.
+    /// They are followed wherever they lead, if the link and its target have the same owner: a user who may create links
+    /// in the folder cannot publish files of others.
     SameOwner,
     /// They are followed wherever they lead.
     All,
@@ -65,7 +65,7 @@ pub(crate) enum Walk {
     ByName,
 }
 
-/// What was opened.
+/// A file or folder that was opened.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
@@ -172,13 +172,13 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// As for [`Self::open_below`]; what is not a folder is not found.
+    /// As for [`Self::open_below`]; a file that is not a folder is not found.
     pub fn open_folder(&self, path: &[u8]) -> Result<OwnedFd, OpenError> {
         self.open_descriptor(path, FOLDER_FLAGS).map_err(OpenError::of)
     }
 
-    /// What the file system says about a name within an open folder that lies at `folder_path` below the root; nothing
-    /// for what [`Self::open_below`] would refuse as not_found.
+    /// Returns the file system's data about a name within an open folder that lies at `folder_path` below the root;
+    /// `None` for a name that [`Self::open_below`] would refuse as not_found.
     pub fn describe(&self, folder: impl AsFd, folder_path: &[u8], name: &[u8]) -> Option<Stat> {
         let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let described = match FileType::from_raw_mode(stat.st_mode) {
@@ -351,7 +351,7 @@ mod tests {
         place
     }
 
-    /// What is there; a link that is not followed is the same to clients as a missing file.
+    /// Opens a path and names its type; a link that is not followed is the same to clients as a missing file.
     fn open(root: &Root, path: &str) -> Result<&'static str, OpenError> {
         let found = root.open_below(path.as_bytes()).map(|opened| match opened {
             Opened::File(_) => "file",
@@ -406,7 +406,7 @@ mod tests {
         ] {
             assert_eq!(root.open_below(path.as_bytes()).err(), Some(expected), "{path}");
         }
-        // What the first fence lets nobody ask for, the kernel refuses too.
+        // The kernel, too, refuses paths that the first fence keeps away.
         assert_eq!(open(&within, "../secret"), not_found);
         assert_eq!(open(&within, "/etc/passwd"), not_found);
     }

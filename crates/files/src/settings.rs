@@ -28,7 +28,7 @@ pub struct FilesSettings {
     pub listing_limit: usize,
     /// Media types over those of the table: an ending (`md`) and the value of Content-Type.
     pub media_types: Vec<(String, String)>,
-    /// What a file without a known ending is sent as; default `application/octet-stream`.
+    /// The media type of a file without a known ending; default `application/octet-stream`.
     pub default_media_type: String,
     /// `Cache-Control` and `Expires` by path; the first rule that fits counts. Default: none.
     pub freshness: Vec<FreshnessRule>,
@@ -59,7 +59,7 @@ pub struct FilesSettings {
     /// Default: yes. A file that was seen to be rewritten in place is copied from then on: pages on their way can
     /// change until the network card has them. Turn it off where not even the first such rewrite may show.
     pub zero_copy: bool,
-    /// What may be kept in memory, for each core.
+    /// Limits of the cache in memory, for each core.
     pub cache: CacheLimits,
     /// How the log names the place of the folder in the settings, as in `site example.com, route 1`. Default: not at all.
     pub place: String,
@@ -136,7 +136,7 @@ impl Default for Compression {
     }
 }
 
-/// What the cache of one core may hold. What was used least recently goes first.
+/// Limits of the cache of one core. The entry that was used least recently is evicted first.
 #[derive(Clone, Debug)]
 pub struct CacheLimits {
     /// Paths, found or missing; default 4,096. A client that asks for ever new paths fills no more than this.

@@ -1,4 +1,4 @@
-//! What tells one version of a representation from another: entity tag and date (RFC 9110 §8.8).
+//! Validators, which tell one version of a representation from another: entity tag and date (RFC 9110 §8.8).
 
 use std::{
     fmt,
@@ -23,7 +23,7 @@ pub struct EntityTag {
     opaque: String,
 }
 
-/// What says which version a file is.
+/// The data that identify the version of a file.
 ///
 /// Two requirements meet here. Copies of a file on several servers (`rsync -a`, images of containers) must have one tag, or
 /// a download that another server continues begins again: so neither inode nor time of the last change of attributes

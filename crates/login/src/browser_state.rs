@@ -1,4 +1,4 @@
-//! What binds a login to the browser that began it.
+//! The secret and the state that bind a login to the browser that began it.
 //!
 //! A short-lived cookie has a secret of this browser. The state that travels by way of the provider is encrypted and
 //! names the browser, the time and where to go afterwards; nonce and code verifier (RFC 7636) are derived from the
@@ -25,14 +25,14 @@ pub(crate) struct Attempt {
     pub(crate) return_path: ReturnPath,
 }
 
-/// What the provider learns of a login and gives back.
+/// The texts of a login that the provider receives and gives back.
 pub(crate) struct AttemptTexts {
     pub(crate) state: String,
     pub(crate) nonce: String,
     pub(crate) verifier: String,
 }
 
-/// What is wrong with the state of a callback.
+/// The error of a callback's state.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StateError {
     /// It was not made here, or with other settings.
@@ -79,7 +79,7 @@ impl Attempt {
         Self { number, begin: now, return_path }
     }
 
-    /// What the provider learns, if this browser begins it.
+    /// Returns the texts for the provider, if this browser begins the login.
     pub(crate) fn texts(&self, seal: &Seal, browser: &BrowserSecret) -> Option<AttemptTexts> {
         let name = browser.name(seal);
         let path = self.return_path.as_str().as_bytes();

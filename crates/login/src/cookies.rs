@@ -124,7 +124,7 @@ mod tests {
 
     const SECURE: Cookies = Cookies { is_secure: true };
 
-    /// What a browser makes of Set-Cookie fields.
+    /// The Cookie field that a browser sends after these Set-Cookie fields.
     fn sent(fields: &[String]) -> String {
         let pairs: Vec<_> = fields.iter().map(|field| field.split(';').next().unwrap()).collect();
         pairs.join("; ")

@@ -42,7 +42,7 @@ pub struct LoginRequest<'r> {
     pub client: Option<IpAddr>,
 }
 
-/// Somebody who has logged in.
+/// A user who has logged in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// The user, if the token names one.
@@ -53,7 +53,7 @@ pub struct Granted {
     pub cookies: Vec<String>,
 }
 
-/// What a request leads to.
+/// The step that a request leads to.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// It goes on.
@@ -85,7 +85,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What a request leads to at this time, in seconds since 1970.
+    /// Returns the step that a request leads to at this time, in seconds since 1970.
     pub(crate) fn step(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> Step {
         if request.path == self.settings.callback {
             return self.callback(request, now);
@@ -108,7 +108,7 @@ impl Flow {
         Some((session, state))
     }
 
-    /// What handlers learn of a session.
+    /// Returns the part of a session that handlers see.
     pub(crate) fn granted(&self, session: &Session) -> Granted {
         let fields = self.settings.fields.iter().zip(&session.fields);
         let fields = fields.filter_map(|((name, _), value)| Some((Arc::clone(name), value.clone()?))).collect();
@@ -261,7 +261,7 @@ impl std::fmt::Debug for Beginning {
 /// Browsers do not show a dialog for a scheme that they do not know. RFC 9110 §11.6.1 demands that there is one.
 const CHALLENGE: &str = "Cookie realm=\"login\"";
 
-/// What a sealed session is.
+/// The kind of sealed sessions.
 const SESSION: &str = "session";
 
 const WITHOUT_TLS: &str = "Logging in needs an encrypted connection. If there is one up to a proxy in front of this server, its \

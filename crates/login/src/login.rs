@@ -149,7 +149,7 @@ impl Login {
         self.shared.sharing.get()
     }
 
-    /// What becomes of a session with these tokens.
+    /// Refreshes a session with these tokens, and returns the outcome.
     pub(crate) fn refreshed(&self, session: &Session, tokens: TokenSet, now: u64) -> RefreshOutcome {
         let Some(flow) = self.shared.flow.get() else { return RefreshOutcome::Unavailable };
         let refreshed = match &tokens.claims {
@@ -278,7 +278,7 @@ impl Shared {
 /// not hold up requests.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// What a session in the store of several servers is: no cookie.
+/// The kind of sealed sessions in the store of several servers, which are not cookies.
 const REFRESHED: &str = "refreshed session";
 
 impl fmt::Debug for Login {

@@ -1,4 +1,4 @@
-//! What a provider publishes about itself (OpenID Connect Discovery 1.0 §3, RFC 8414).
+//! The metadata that a provider publishes (OpenID Connect Discovery 1.0 §3, RFC 8414).
 
 use http::Uri;
 use serde::Deserialize;
@@ -36,8 +36,8 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in a line: another issuer would be somebody else's, and endpoints without TLS give secrets
-    /// away.
+    /// A line that says why the document is refused: another issuer would be somebody else's, and endpoints without TLS
+    /// give secrets away.
     pub(crate) fn read(document: &[u8], issuer: &str) -> Result<Self, String> {
         let document: Document = serde_json::from_slice(document).map_err(|error| format!("is not valid: {error}"))?;
         if document.issuer != issuer {

@@ -45,7 +45,7 @@ pub(crate) struct Provider {
     received: Mutex<Option<Jobs>>,
 }
 
-/// What the thread has to do. False codes, which anybody can bring, do not keep sessions from being refreshed.
+/// The thread's jobs. False codes, which any client can bring, do not keep sessions from being refreshed.
 struct Jobs {
     exchanges: mpsc::Receiver<ExchangeJob>,
     refreshes: mpsc::Receiver<RefreshJob>,

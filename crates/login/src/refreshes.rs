@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::session::{Session, SessionState};
 
-/// What has become of a session.
+/// The outcome of a refresh.
 #[derive(Clone, Debug)]
 pub(crate) enum RefreshOutcome {
     /// It goes on, with new tokens.
@@ -32,7 +32,7 @@ pub(crate) type OutcomeSender = watch::Sender<Option<RefreshOutcome>>;
 /// A session that is refreshed.
 #[derive(Clone, Debug)]
 pub(crate) struct Refresh {
-    /// What is refreshed: the session of the request, or what it has become earlier.
+    /// The session to refresh: that of the request, or a newer one that an earlier refresh made of it.
     pub(crate) session: Arc<Session>,
     pub(crate) begin: u64,
     pub(crate) outcome: watch::Receiver<Option<RefreshOutcome>>,
@@ -75,7 +75,7 @@ impl Refreshes {
         (refresh, Some(sender))
     }
 
-    /// Its user has logged out: no cookie of this session leads to what it has become, and none refreshes it.
+    /// Ends a session whose user has logged out: none of its cookies leads to a newer session, or refreshes it.
     pub(crate) fn end(&self, session: &Session, now: u64) {
         let (_, outcome) = watch::channel(Some(RefreshOutcome::Over));
         let ended = Session { count: u32::MAX, refresh_token: None, ..session.clone() };
@@ -85,7 +85,7 @@ impl Refreshes {
 }
 
 impl Entries {
-    /// What is known of a session, unless another server has refreshed it since.
+    /// Returns the last refresh of a session, unless another server has refreshed it since.
     fn of(&self, session: &Session) -> Option<&Refresh> {
         let refresh = &self.refreshes.get(&session.id)?.refresh;
         (refresh.newest().count >= session.count).then_some(refresh)
@@ -119,7 +119,7 @@ impl Entries {
 }
 
 impl Refresh {
-    /// What the session is by now.
+    /// Returns the newest version of the session.
     fn newest(&self) -> Arc<Session> {
         match &*self.outcome.borrow() {
             Some(RefreshOutcome::New(session)) => Arc::clone(session),
@@ -127,14 +127,14 @@ impl Refresh {
         }
     }
 
-    /// What has to be refreshed (again) now.
+    /// Returns the session that has to be refreshed (again) now.
     fn due(&self, now: u64) -> Option<Arc<Session>> {
         let is_due = match &*self.outcome.borrow() {
             // Its thread has ended.
             None => !self.is_running(),
             Some(RefreshOutcome::New(session)) => session.state(now) == SessionState::Due,
             Some(RefreshOutcome::Over | RefreshOutcome::Refused) => false,
-            // Clocks may be set: what begins in the future is of the past as well.
+            // Clocks may be set: a refresh that began in the future is one of the past as well.
             Some(RefreshOutcome::Unavailable) => now.abs_diff(self.begin) >= RETRY,
         };
         is_due.then(|| self.newest())
@@ -144,7 +144,7 @@ impl Refresh {
         self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
     }
 
-    /// Roughly the bytes of what is remembered: the session before and after.
+    /// Roughly the bytes of both sessions, before and after.
     fn size(&self) -> usize {
         ENTRY_SIZE + self.session.size() + self.newest().size()
     }
@@ -153,11 +153,11 @@ impl Refresh {
 /// Seconds in which there is no other attempt at a provider that is down.
 const RETRY: u64 = 30;
 
-/// Of all sessions that are remembered: those of tens of thousands of users. Users of the provider could log in any
-/// number of times to fill the memory; they displace what was refreshed first.
+/// Bytes of all sessions that are remembered: those of tens of thousands of users. Users of the provider could log in
+/// any number of times to fill the memory; they displace the sessions that were refreshed first.
 const MAX_SIZE: usize = 64 << 20;
 
-/// What an entry takes in addition.
+/// Bytes that an entry takes beside its sessions.
 const ENTRY_SIZE: usize = 256;
 
 #[cfg(test)]
@@ -182,8 +182,8 @@ mod tests {
         }
     }
 
-    /// What a request with this session finds at this time: whether it has to refresh, the count of what is refreshed,
-    /// and that of the outcome.
+    /// The findings of a request with this session at this time: whether it has to refresh, the count of the session to
+    /// refresh, and that of the outcome.
     fn found(refreshes: &Refreshes, (id, count): (u16, u32), now: u64) -> (bool, u32, Option<u32>) {
         let (refresh, sender) = refreshes.join(&session(id, count), now);
         let outcome = match &*refresh.outcome.borrow() {
@@ -205,7 +205,7 @@ mod tests {
             assert_eq!(found(&refreshes, (1, 0), now), (false, 0, Some(1)), "{now}");
         }
         assert_eq!(found(&refreshes, (2, 0), 131), (true, 0, None), "another session");
-        // What the session has become is due: the old cookie leads to it as well as the new one.
+        // The new session is due: the old cookie leads to it as well as the new one.
         let (refresh, sender) = refreshes.join(&session(1, 0), 200);
         assert_eq!(refresh.session.count, 1);
         assert_eq!(found(&refreshes, (1, 1), 200), (false, 1, None));

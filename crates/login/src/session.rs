@@ -1,4 +1,4 @@
-//! A session: what the cookie of somebody who has logged in says.
+//! A session: the content of the cookie of a user who has logged in.
 
 use serde::{Deserialize, Serialize};
 use serow_jwt::Claims;
@@ -9,10 +9,10 @@ use crate::{
     token_response::{TokenSet, UserClaims},
 };
 
-/// Somebody who has logged in. It is in a cookie, encrypted; the server keeps nothing.
+/// The session of a user who has logged in. It is in a cookie, encrypted; the server keeps nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Session {
-    /// Identifies it, and with `count` what it was before and after it was refreshed.
+    /// Identifies it; `count` tells its versions before and after a refresh apart.
     pub(crate) id: [u8; 16],
     pub(crate) count: u32,
     /// The subject of the ID token: a refreshed one has to have the same.
@@ -118,7 +118,7 @@ impl Session {
         Self { count: self.count.wrapping_add(1), refresh: session.refresh.map(|refresh| refresh.min(soon)), ..session }
     }
 
-    /// What the claims say of the user, where they say something.
+    /// Takes the user and the fields from the claims, where they have them.
     fn with_claims(mut self, claims: &UserClaims, settings: &LoginSettings) -> Result<Self, SessionError> {
         let (claims, is_whole) = match claims {
             UserClaims::Unchanged => return Ok(self),

@@ -26,7 +26,7 @@ pub struct LoginSettings {
     pub session: Duration,
     /// The claim that names the user.
     pub user_claim: String,
-    /// What claims must be.
+    /// Conditions that the claims must meet.
     pub conditions: Conditions,
     /// Fields of requests that tell handlers about the user, and their claims.
     pub fields: Vec<(Arc<str>, String)>,
@@ -49,7 +49,7 @@ impl LoginSettings {
         self.wanted_claims().any(|claim| claim != "sub")
     }
 
-    /// What a session depends on: with other settings, there would be another one, or none.
+    /// The settings that a session depends on: with others, there would be another session, or none.
     pub(crate) fn purpose(&self) -> Vec<u8> {
         let Self { issuer, client_id, scopes, user_claim, conditions, fields, .. } = self;
         format!("{:?}", (issuer, client_id, scopes, user_claim, conditions, fields)).into_bytes()

@@ -17,11 +17,11 @@ pub trait RefreshStore: Send + Sync {
     /// more often than this count.
     fn take_turn(&self, name: String, count: u32, holder: String) -> StoreFuture<RefreshTurn>;
 
-    /// Gives the turn back; with what the session has become, if it has been refreshed.
+    /// Gives the turn back; with the new session, if it has been refreshed.
     fn end_turn(&self, name: String, holder: String, refreshed: Option<RefreshedSession>) -> StoreFuture<()>;
 }
 
-/// What a store answers, or why it does not.
+/// The answer of a store, or why there is none.
 pub type StoreFuture<T> = Pin<Box<dyn Future<Output = Result<T, String>>>>;
 
 /// The server that refreshes a session.

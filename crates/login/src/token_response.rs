@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serow_jwt::{Claims, TokenError};
 
-/// What a provider has given out, verified.
+/// The tokens that a provider has issued, verified.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenSet {
     pub(crate) claims: UserClaims,
@@ -12,7 +12,7 @@ pub(crate) struct TokenSet {
     pub(crate) expires_in: Option<u64>,
 }
 
-/// What a provider says of a user.
+/// A provider's claims about a user.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum UserClaims {
     /// Nothing new.
@@ -20,11 +20,11 @@ pub(crate) enum UserClaims {
     Unchanged,
     /// All that is wanted: an ID token, and from UserInfo those with these names.
     Whole { claims: Claims, from_user_info: Vec<String> },
-    /// Without an ID token, what UserInfo has of it.
+    /// Claims of UserInfo, where there is no ID token.
     OfUserInfo(Claims),
 }
 
-/// What a provider has given out.
+/// The response of a token endpoint, not verified yet.
 #[derive(Deserialize)]
 pub(crate) struct TokenResponse {
     pub(crate) id_token: Option<String>,

@@ -1,4 +1,4 @@
-//! What a provider says about a user beside the ID token (OpenID Connect Core §5.3.2).
+//! A provider's claims about a user beside the ID token (OpenID Connect Core §5.3.2).
 
 use serde_json::{Map, Value};
 use serow_jwt::Claims;
@@ -14,7 +14,7 @@ pub(crate) fn complete(response: &[u8], token: &Claims, settings: &LoginSettings
         claims.extend(token.find(name).map(|value| (name.to_owned(), value.clone())));
     }
     for name in settings.wanted_claims().filter(|name| !OF_TOKEN.contains(name)) {
-        // What is signed takes precedence. A path is found as a name with dots as well.
+        // The signed claim takes precedence. A path is found as a name with dots as well.
         let value = token.find(name).or_else(|| {
             from_user_info.push(name.to_owned());
             response.find(name)
@@ -47,7 +47,7 @@ fn about(response: &[u8], subject: Option<&str>) -> Result<Claims, &'static str>
     }
 }
 
-/// What only the token says.
+/// Claims that are taken from the token only.
 const OF_TOKEN: [&str; 4] = ["sub", "nonce", "aud", "azp"];
 
 #[cfg(test)]

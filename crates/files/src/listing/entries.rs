@@ -77,7 +77,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// What was read, and whether there was more.
+    /// Returns the entries that were read, and whether there were more.
     pub(super) fn finish(&mut self) -> (Vec<Entry>, bool) {
         (std::mem::take(&mut self.entries), self.is_cut)
     }

@@ -13,7 +13,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// What the settings say; where they leave it to the client, what `?format=` says, else what `Accept` prefers.
+    /// Returns the format of the settings; where they leave it to the client, that of `?format=`, or else the one that
+    /// `Accept` prefers.
     pub(super) fn of(setting: Listing, request: &Request, query: &str) -> Self {
         match setting {
             Listing::Html => return Self::Html,

@@ -11,7 +11,7 @@ pub(super) struct Order {
     pub(super) descending: bool,
 }
 
-/// What entries can be sorted by.
+/// The column that entries are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Name,
@@ -31,7 +31,7 @@ impl Column {
 }
 
 impl Order {
-    /// What `?sort=` and `?order=` say; by name, ascending, without a word.
+    /// Reads `?sort=` and `?order=`; the default is by name, ascending.
     pub(super) fn of(query: &str) -> Self {
         let column = match parameter(query, "sort") {
             Some("size") => Column::Size,

@@ -1,4 +1,4 @@
-//! What the query of a listing's address says.
+//! The query of a listing's URL.
 
 /// The value of a parameter in a query; the first, if it occurs more than once.
 pub(super) fn parameter<'query>(query: &'query str, name: &str) -> Option<&'query str> {

@@ -12,17 +12,17 @@ pub(super) const FORM: &str = concat!(
     "<noscript>Uploads need JavaScript.</noscript>\n<ul></ul>\n<p role=\"status\"></p>\n</section>\n"
 );
 
-/// What the form adds to the style of the page.
+/// The style of a page with the form.
 pub(super) const STYLE: &str = concat!(include_str!("style.css"), include_str!("upload.css"));
 
-/// What the form adds to the symbols of the page, which are within an `svg` element.
+/// The form's symbols, in an `svg` element.
 pub(super) const SYMBOLS: &str =
     concat!("<svg hidden xmlns=\"http://www.w3.org/2000/svg\">\n", include_str!("upload.svg"), "</svg>\n");
 
 /// The script, at the end of the page.
 pub(super) const SCRIPT: &str = include_str!("upload.js");
 
-/// What browsers may do with the page.
+/// The Content-Security-Policy of a page with the form.
 pub(super) const POLICY: &str = concat!(
     "default-src 'none'; script-src 'sha256-bSEj1Yzq/AcRTJxWJ0fl461zBlXxE4i1f4YnRfGD0AI='; style-src 'sha256-pp1S2932+QWBH/fgzS4vwnSBEvrkoeSpijVl/o0B0zY='; ",
     "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"

@@ -1,4 +1,4 @@
-//! What is answered to which request.
+//! Requests and their responses.
 
 use crate::site::{Site, ask, get, get_with, request};
 use serow_files::{Files, FilesError, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite};
@@ -260,7 +260,7 @@ fn no_redirect_leads_to_another_host() {
 }
 
 #[test]
-fn what_is_not_in_the_folder_is_left_to_others() {
+fn requests_for_paths_outside_the_folder_are_left_to_other_handlers() {
     let site = a_site();
     let with = |settings| Files::with_settings(site.root(), settings).unwrap();
     let plain = with(FilesSettings::default());

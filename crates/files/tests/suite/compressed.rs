@@ -66,7 +66,7 @@ fn on_the_way() {
     }
 }
 
-/// What does not get smaller: the bytes of a linear congruential generator (Knuth's MMIX).
+/// Bytes that do not get smaller, from a linear congruential generator (Knuth's MMIX).
 fn dense(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let next = || {
@@ -172,7 +172,7 @@ fn only_the_codings_of_the_settings_in_their_order() {
 }
 
 #[test]
-fn what_is_compressed_here_is_not_sent_in_parts() {
+fn files_compressed_while_sending_are_not_sent_in_parts() {
     let site =
         Site::new(&[("small.txt", &text(5000)), ("large.txt", &text(300_000)), ("a.css", ""), ("a.css.br", "br")]);
     let files = site.serve();
@@ -180,7 +180,7 @@ fn what_is_compressed_here_is_not_sent_in_parts() {
     for target in ["/small.txt", "/large.txt"] {
         assert_eq!(with(target, "gzip").field("accept-ranges"), "");
         assert_eq!(with(target, "identity").field("accept-ranges"), "bytes");
-        // Whoever has a part of it and wants the rest gets the whole file, not the rest of another form.
+        // A client that has a part of it and wants the rest receives the whole file, not the rest of another form.
         let tag = with(target, "gzip").field("etag").to_owned();
         let fields = [("accept-encoding", "gzip"), ("range", "bytes=100-"), ("if-range", &tag)];
         assert_eq!(get_with(&files, target, &fields).status, 200);

@@ -10,7 +10,7 @@ fn listed(site: &Site) -> Files {
 }
 
 #[test]
-fn what_is_shown() {
+fn listings_show_entries_that_the_site_serves() {
     let site = Site::new(&[
         ("b.txt", "12345"),
         ("a & b/x", ""),

@@ -127,7 +127,7 @@ fn an_empty_file() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_is_sent_is_what_a_slice_gives(
+    fn ranges_are_sent_as_slices_of_the_file(
         length in 1_usize..2000,
         ranges in proptest::collection::vec((0_usize..2200, 0_usize..400), 1..5),
     ) {

@@ -63,7 +63,7 @@ struct Browser {
     cookies: BTreeMap<String, String>,
     host: &'static str,
     is_secure: bool,
-    /// What makes its random numbers different from those of others.
+    /// The seed of its random numbers, which differs from those of other browsers.
     seed: u8,
 }
 
@@ -170,7 +170,7 @@ fn tokens(user: &str, nonce: &str) -> TokenSet {
     tokens_of(&claims(user, nonce))
 }
 
-/// What a browser gets that comes back to a login with these tokens.
+/// The reply to a browser that comes back to a login with these tokens.
 fn finish(flow: &Flow, exchange: &Exchange, tokens: TokenSet, id: [u8; 16], now: u64) -> Reply {
     flow.finish(exchange, flow.new_session(exchange, tokens, id, now), now)
 }

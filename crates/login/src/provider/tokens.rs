@@ -41,8 +41,8 @@ impl Worker {
         TokenResponse::read(response.status().as_u16(), response.body())
     }
 
-    /// What the response to a refresh says of this user. Without an ID token, which OpenID Connect Core §12.2 permits,
-    /// UserInfo says whether its claims still hold.
+    /// Returns this user's claims from the response to a refresh. Without an ID token, which OpenID Connect Core §12.2
+    /// permits, UserInfo says whether its claims still hold.
     pub(super) async fn refreshed_claims(
         &self,
         response: &TokenResponse,

@@ -1,4 +1,4 @@
-//! What asks a provider, on the thread for all of them: its endpoints, and the queues.
+//! The worker that sends requests to a provider, on the thread for all providers: its endpoints, and the queues.
 
 use std::{
     rc::Rc,
@@ -20,12 +20,12 @@ use tokio::{
 use super::{ExchangeJob, Jobs, Provider, RefreshJob, known_keys::KnownKeys};
 use crate::{login::Login, metadata::Metadata};
 
-/// What asks one provider.
+/// Sends requests to one provider.
 pub(super) struct Worker {
     pub(super) login: Login,
     pub(super) provider: Arc<Provider>,
     pub(super) client: FetchClient,
-    /// For refreshes: their responses are worth waiting for, since the old tokens may be of no use afterwards.
+    /// Client for refreshes: their responses are worth waiting for, since the old tokens may be of no use afterwards.
     pub(super) patient: FetchClient,
     pub(super) verifier: Verifier,
     /// Locked while they are fetched: one request for all who need them.
@@ -123,7 +123,7 @@ impl Worker {
     }
 }
 
-/// Does each job, several at a time. What waits stays in the queue, which is bounded.
+/// Does each job, several at a time. The others wait in the queue, which is bounded.
 async fn each<J, F: Future<Output = ()> + 'static>(mut jobs: mpsc::Receiver<J>, perform: impl Fn(J) -> F) {
     let permits = Arc::new(Semaphore::new(MAX_IN_FLIGHT));
     // It is never closed.

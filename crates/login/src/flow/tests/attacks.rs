@@ -119,7 +119,7 @@ fn session_fixation_a_login_begins_a_session_of_its_own() {
     assert_ne!(victim.cookies, planted);
     attacker.cookies = planted;
     assert_eq!(attacker.user(&flow, NOW + 10_000), None);
-    // Nobody can set a cookie with this prefix for another host, or without TLS.
+    // Browsers accept a cookie with this prefix from its own host only, and only over TLS.
     assert!(victim.cookies.keys().all(|name| name.starts_with("__Host-")));
 }
 

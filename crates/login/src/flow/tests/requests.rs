@@ -1,4 +1,4 @@
-//! What requests lead to, by their form.
+//! The steps that requests lead to, by their form.
 
 use super::*;
 
