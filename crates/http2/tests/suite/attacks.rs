@@ -1,4 +1,4 @@
-//! What a client can do to make a server work, or remember, for nothing; each by the name it is known by.
+//! Attacks by clients that make a server work, or remember, for nothing; each by the name it is known by.
 
 use core::time::Duration;
 
@@ -198,7 +198,7 @@ fn fields_without_names() {
 
 #[test]
 fn data_for_streams_that_nobody_reads() {
-    // What is held is bounded by the windows, and these are opened by reading only.
+    // The windows bound the data held, and only reading opens them.
     let mut talk = Talk::begun(Limits::default());
     let mut held = 0;
     'all: for stream in 0..128 {

@@ -13,7 +13,7 @@ use serow_message::{Headers, Method, Priority, RequestHead, ResponseHead, Status
 
 const NOW: Duration = Duration::from_secs(5);
 
-/// What a driver may do.
+/// A step of a driver, or of the bytes between the ends.
 #[derive(Clone, Debug)]
 enum Operation {
     /// The client asks; so long is its body, the response's, and whether lengths are announced.
@@ -56,7 +56,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What one side knows of an exchange.
+/// The state of an exchange on one side.
 #[derive(Clone, Debug, Default)]
 struct Half {
     /// Bytes still to be sent, and whether the end was.
@@ -392,7 +392,7 @@ fn a_long_body_each_way() {
 }
 
 #[test]
-fn what_older_servers_are_told() {
+fn a_dependency_carries_the_urgency_to_older_servers() {
     let (mut client, mut server) = (Client::new(Limits::default(), NOW), Server::new(Limits::default(), NOW));
     let head = RequestHead {
         method: Method::GET,

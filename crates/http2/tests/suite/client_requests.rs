@@ -1,4 +1,4 @@
-//! What a client says, and what it takes from its server.
+//! The requests of a client, and the frames that it takes from its server.
 
 use core::time::Duration;
 
@@ -74,7 +74,7 @@ fn room_is_what_the_server_allows() {
 
 /// Servers measure the link by a PING for each message that they get, and give windows back.
 #[test]
-fn answers_to_what_was_sent_do_not_count_against_the_server() {
+fn answers_to_sent_data_do_not_count_against_the_server() {
     let mut client = introduced(Limits { idle_frames: 10, ..Limits::default() }, Settings::default());
     let stream = client.open(&head(&[]), BodyLength::Unknown, Asking::default()).expect("room");
     let mut ping = Vec::new();
@@ -84,7 +84,7 @@ fn answers_to_what_was_sent_do_not_count_against_the_server() {
         assert!(client.receive(&mut BytesMut::from(&ping[..]), NOW).expect("an answer").is_none());
         client.write_control(&mut Vec::new());
     }
-    // What nothing was sent for does.
+    // Frames that no data called for do count.
     frame::write_window_update(StreamId::CONNECTION, 1, &mut ping);
     let flood = ping.repeat(20);
     assert!(client.receive(&mut BytesMut::from(&flood[..]), NOW).is_err());

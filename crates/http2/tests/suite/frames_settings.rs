@@ -1,4 +1,4 @@
-//! What peers may set (RFC 9113 §6.5.2, RFC 8441 §3, RFC 9218 §2.1).
+//! The values that peers may set (RFC 9113 §6.5.2, RFC 8441 §3, RFC 9218 §2.1).
 
 use bytes::BytesMut;
 use serow_http2::{
@@ -33,7 +33,7 @@ fn update(values: &[(u16, u32)]) -> SettingsUpdate {
     }
 }
 
-/// The settings after these frames, and what the last meant to others.
+/// The settings after these frames, and the consequences of the last.
 fn apply(from: Sender, frames: Frames) -> Result<(Settings, Applied), ErrorCode> {
     let mut settings = Settings::default();
     let mut last = Applied::default();
@@ -51,7 +51,7 @@ fn apply(from: Sender, frames: Frames) -> Result<(Settings, Applied), ErrorCode>
     Ok((settings, last))
 }
 
-/// What holds when the first SETTINGS said nothing.
+/// The settings after a first SETTINGS frame without values.
 fn silent() -> Settings {
     Settings { no_rfc7540_priorities: Some(false), ..Settings::default() }
 }
@@ -102,7 +102,7 @@ fn good_values() {
             Settings { initial_window_size: 7, max_concurrent_streams: Some(2), ..silent() }
         }),
         (&[&[(CONNECT, 0)], &[(CONNECT, 1)]], Settings { enable_connect_protocol: true, ..silent() }),
-        // What was 0 without a word may be said to be 0.
+        // A setting that the first SETTINGS left at 0 may be set to 0 later.
         (&[&[], &[(PRIORITIES, 0)]], silent()),
     ];
     for (frames, expected) in cases {

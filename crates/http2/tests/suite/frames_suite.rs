@@ -3,7 +3,7 @@
 use crate::frames::taken::{take_split, take_whole};
 use crate::suites::Suite;
 
-/// What the good ones are, as this crate shows them.
+/// The good frames, as this crate shows them.
 const GOOD: [(&str, &str); 12] = [
     ("continuation/header.json", "CONTINUATION 50 \"this is dummy\""),
     ("continuation/normal.json", "CONTINUATION 50 \"\""),

@@ -1,4 +1,4 @@
-//! What is written is taken back, wherever the bytes are split.
+//! Property tests: frames that were written are read back the same, wherever the bytes are split.
 
 use crate::frames::taken::{take_split, take_whole};
 use bytes::Bytes;
@@ -75,7 +75,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// What we never send: padding around a payload, which a priority may begin.
+/// A frame that we never send: with padding around its payload, which a priority may begin.
 fn padded(header: FrameHeader, priority: Option<Dependency>, payload: &[u8], padding: Option<u8>) -> Vec<u8> {
     let mut body = Vec::from_iter(padding);
     if let Some(Dependency { on, weight, exclusive }) = priority {

@@ -58,7 +58,7 @@ fn an_example_cut_short_is_an_error_or_ends_between_fields() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn malformed_blocks_are_refused() {
     for case in include_str!("../hpack/refused.txt").lines() {
         if case.is_empty() || case.starts_with('#') {
             continue;
@@ -71,7 +71,7 @@ fn what_is_wrong_is_refused() {
 }
 
 #[test]
-fn who_breaks_sees_no_more_but_the_table_goes_on() {
+fn a_caller_that_breaks_sees_no_more_fields_but_the_table_goes_on() {
     let mut decoder = Decoder::new(4096);
     let mut seen = 0;
     let block = unhex("82 400161 0162 400163 0164 84");
@@ -83,7 +83,7 @@ fn who_breaks_sees_no_more_but_the_table_goes_on() {
         .unwrap();
     assert_eq!(seen, 2);
     assert_eq!(table(&mut decoder), [line("c", "d"), line("a", "b")]);
-    // What is wrong behind is still seen: the table has 61 entries and two more.
+    // Errors behind the break are still found: the table has 61 entries and two more.
     for (block, expected) in [
         ("82 bebfbebe 400165 0166", Ok(())),
         ("82 be80", Err(DecodeError::Index)),
@@ -217,7 +217,7 @@ fn an_encoder_without_table_writes_literals() {
     assert_eq!(block, unhex("20 0f270161 0f270161 0f270161"));
 }
 
-/// What becomes of a field that is sent three times: n(ever indexed), l(iteral), a(dded), i(ndexed).
+/// The encodings of a field that is sent three times: n(ever indexed), l(iteral), a(dded), i(ndexed).
 fn thrice(name: &str, value: &str) -> String {
     let mut encoder = Encoder::new();
     let kind = |block: &[u8]| match block[0] {
@@ -260,7 +260,7 @@ fn secrets_are_never_indexed_and_what_changes_only_when_it_comes_again() {
 }
 
 #[test]
-fn what_differs_each_time_does_not_push_out_what_does_not() {
+fn values_that_change_each_time_do_not_push_out_constant_ones() {
     let mut encoder = Encoder::new();
     let (mut first, mut block) = (Vec::new(), Vec::new());
     encoder.encode(b"server", Some(KnownHeader::Server), b"serow", &mut first);

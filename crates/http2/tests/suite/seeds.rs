@@ -1,4 +1,4 @@
-//! What fuzzers of other servers have collected: taken whole and split.
+//! The seeds of other servers' fuzzers, read whole and split.
 
 use std::collections::BTreeSet;
 

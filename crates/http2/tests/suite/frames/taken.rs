@@ -6,7 +6,7 @@ use serow_http2::{
     frame::{self, Dependency, Frame, FrameHeader},
 };
 
-/// What was taken.
+/// The frames and errors taken from an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// A line for each frame and error; `incomplete` where a part of a frame is left.
@@ -66,7 +66,7 @@ fn take_all(buffer: &mut BytesMut, largest: usize, seen: &mut Seen) -> bool {
     }
 }
 
-/// What of a frame is a slice.
+/// The part of a frame that is a slice.
 fn payload(frame: &Frame) -> &[u8] {
     match frame {
         Frame::Data { data: payload, .. }

@@ -46,7 +46,7 @@ pub(crate) fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<Line>, D
     Ok(lines)
 }
 
-/// What the dynamic table holds, newest first: asked for with one block for each index, which leaves it as it is.
+/// The entries of the dynamic table, newest first, read with one block for each index, which does not change it.
 pub(crate) fn table(decoder: &mut Decoder) -> Vec<Line> {
     let mut lines = Vec::new();
     for index in 62_usize.. {

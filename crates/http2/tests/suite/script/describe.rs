@@ -1,4 +1,4 @@
-//! What a server tells its driver, in words; the same for HTTP/2 and HTTP/3.
+//! The events of a server as text; the same for HTTP/2 and HTTP/3.
 
 use std::fmt::{Display, Write as _};
 

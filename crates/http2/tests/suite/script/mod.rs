@@ -36,11 +36,11 @@ pub(crate) struct Talk {
     decoder: Decoder,
     input: BytesMut,
     output: BytesMut,
-    /// What is left to be sent of each response.
+    /// The rest of each response's body.
     bodies: HashMap<StreamId, Vec<u8>>,
-    /// What the server told its driver, a line for each event.
+    /// The server's events, a line for each.
     pub(crate) events: Vec<String>,
-    /// What it sent, a line for each frame.
+    /// The server's frames, a line for each.
     pub(crate) frames: Vec<String>,
     pub(crate) error: Option<ProtocolError>,
 }
