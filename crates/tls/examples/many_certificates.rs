@@ -1,4 +1,4 @@
-//! What certificates in a table cost: memory for each, and the time of a handshake with many and with one.
+//! Measures the cost of certificates in a table: memory for each, and the time of a handshake with many and with one.
 //!
 //! `cargo run --release -p serow-tls --example many_certificates [NUMBER]`
 #![allow(clippy::disallowed_methods, reason = "it measures real time")]
@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     let authority = Authority::new()?;
     let (one, many) = (CertificateTable::default(), CertificateTable::default());
     one.install(&["n0.example.com"], &authority.issue("n0.example.com")?);
-    // What the generation itself takes for good is taken before.
+    // Issuing the first certificate has already taken the memory that the generation itself takes for good.
     let before = resident()?;
     for name in (0..number).map(|number| format!("n{number}.example.com")) {
         many.install(&[&name], &authority.issue(&name)?);

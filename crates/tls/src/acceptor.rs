@@ -1,4 +1,4 @@
-//! What all connections of a server share: certificates, ticket keys, settings.
+//! The state that all connections of a server share: certificates, ticket keys, settings.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -21,8 +21,8 @@ use crate::{
     watch::{Checks, FileWatch},
 };
 
-/// What all connections of a server share. Clones share it too, ticket keys included: any worker resumes the sessions
-/// of any other. Other acceptors do so with the same [`TlsSettings::ticket_secret`].
+/// The state that all connections of a server share. Clones share it too, ticket keys included: any worker resumes the
+/// sessions of any other. Other acceptors do so with the same [`TlsSettings::ticket_secret`].
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
     shared: Arc<Shared>,
@@ -56,7 +56,7 @@ struct Clients {
     files: Checks<FileWatch>,
 }
 
-/// What a handshake needs.
+/// The settings of a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     pub(crate) config: Arc<ServerConfig>,
@@ -153,8 +153,8 @@ impl TlsAcceptor {
         self.shared.clients.is_none() && self.shared.origin == Origin::Ours
     }
 
-    /// What the next handshake needs. Files are checked first, if that is due; the certificates are checked when the
-    /// client's server name is known.
+    /// Returns the settings of the next handshake. Files are checked first, if that is due; the certificates are
+    /// checked when the client's server name is known.
     pub(crate) fn terms(&self) -> Terms {
         let shared = &*self.shared;
         if let Some(tickets) = &shared.tickets {
@@ -221,7 +221,7 @@ impl Template {
     }
 }
 
-/// What the program has set for rustls, with what this crate needs.
+/// The program's settings of rustls, with the changes that this crate needs.
 fn foreign_terms(settings: &TlsSettings, config: &ServerConfig) -> Result<Terms, TlsSettingsError> {
     let is_contradicted = settings.client_certificates != ClientCertificates::Off
         || !settings.client_revocation_lists.is_empty()

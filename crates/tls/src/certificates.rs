@@ -189,7 +189,7 @@ impl fmt::Debug for CertificateStore {
     }
 }
 
-/// What a client has just requested.
+/// The latest request of a client for a certificate.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     /// The server name.

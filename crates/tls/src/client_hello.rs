@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::certificate_table::VALIDATION_PROTOCOL;
 
-/// What the first bytes of a client contain.
+/// The content of a client's first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FirstBytes {
     /// The beginning of a ClientHello.
@@ -69,7 +69,7 @@ fn handshake_message(received: &[u8]) -> Result<Option<Cow<'_, [u8]>>, Malformed
             return Ok(None);
         }
     }
-    // What is shorter than a header must be the beginning of one.
+    // Fewer bytes than a header must be the beginning of one.
     match rest.0.first() {
         Some(&kind) if kind != HANDSHAKE => Err(Malformed),
         _ => Ok(None),

@@ -18,7 +18,7 @@ pub(crate) enum Connection {
     Server(UnbufferedServerConnection),
 }
 
-/// What the library did.
+/// The progress that the library made.
 pub(crate) enum Progress {
     /// It had something to send, and may have more to do with the same input.
     Sent,
@@ -42,7 +42,7 @@ impl Connection {
         }
     }
 
-    /// What has been negotiated so far.
+    /// The state that has been negotiated so far.
     pub(crate) fn state(&self) -> &CommonState {
         match self {
             Self::Client(connection) => connection,

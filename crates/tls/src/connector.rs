@@ -1,4 +1,4 @@
-//! What all connections of a client share: trusted authorities, sessions to resume, offered protocols.
+//! The state that all connections of a client share: trusted authorities, sessions to resume, offered protocols.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
     verifier::{Verifier, verifier},
 };
 
-/// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a
-/// lock: threads that make thousands of connections a second should have a connector each.
+/// The state that all connections of a client share. Clones share it too, including the sessions to resume, which are
+/// behind a lock: threads that make thousands of connections a second should have a connector each.
 #[derive(Clone, Debug)]
 pub struct TlsConnector {
     pub(crate) config: Arc<ClientConfig>,

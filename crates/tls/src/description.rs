@@ -1,10 +1,10 @@
-//! What a handshake negotiated, for logs and handlers.
+//! The parameters that a handshake negotiated, for logs and handlers.
 
 use std::sync::Arc;
 
 use crate::TlsVersion;
 
-/// What a handshake negotiated. Clones are cheap.
+/// The parameters that a handshake negotiated. Clones are cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsDescription {
     pub(crate) version: TlsVersion,

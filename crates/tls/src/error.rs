@@ -35,7 +35,7 @@ pub enum TlsError {
     Validated,
 }
 
-/// What the peer's first byte indicates instead of TLS.
+/// The protocol that the peer's first byte indicates instead of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnexpectedProtocol {
     /// A client's request in plain HTTP.
@@ -46,14 +46,14 @@ pub enum UnexpectedProtocol {
     Unknown,
 }
 
-/// Whose fault it is.
+/// The side at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The peer's.
     Peer,
     /// Ours: settings, the machine, or a defect.
     Local,
-    /// Nobody's: the session ended as intended.
+    /// Neither's: the session ended as intended.
     None,
 }
 

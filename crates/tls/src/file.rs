@@ -10,7 +10,8 @@ use std::{
 
 use crate::TlsSettingsError;
 
-/// What distinguishes a file from its predecessor at the same path, and from itself before a change.
+/// The identity and state of a file, which distinguish it from its predecessor at the same path, and from itself before
+/// a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     device: u64,

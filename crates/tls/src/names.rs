@@ -61,8 +61,8 @@ impl Names {
     }
 }
 
-/// What a map has for a server name, in lower case. An exact name takes precedence over a wildcard, which stands for one
-/// label (RFC 6125 §6.4.3).
+/// Returns the value that a map has for a server name, in lower case. An exact name takes precedence over a wildcard,
+/// which stands for one label (RFC 6125 §6.4.3).
 pub(crate) fn find<'m, K: Borrow<str> + Eq + Hash, V>(names: &'m HashMap<K, V>, name: &str) -> Option<&'m V> {
     names.get(name).or_else(|| {
         let (_, parent) = name.split_once('.')?;

@@ -20,7 +20,7 @@ enum Stage {
     Over,
 }
 
-/// What [`TlsSession::receive`] learned, apart from plaintext.
+/// The events that [`TlsSession::receive`] reports, apart from plaintext.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The handshake has just become complete: the protocol is negotiated, and sending is possible.
@@ -57,10 +57,10 @@ impl TlsSession {
         }
     }
 
-    /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; what must be sent
-    /// back is appended to `sealed`: flights of the handshake, tickets, new keys, alerts. What is left in `received`
-    /// must still be there, with more behind it, at the next call. Bytes after a close_notify are discarded (RFC 8446
-    /// §6.1).
+    /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; messages that must
+    /// be sent back are appended to `sealed`: flights of the handshake, tickets, new keys, alerts. The rest of
+    /// `received` must still be there, with more behind it, at the next call. Bytes after a close_notify are discarded
+    /// (RFC 8446 §6.1).
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl TlsSession {
         self.established()?.protocol
     }
 
-    /// What was negotiated; none before the handshake is complete.
+    /// The parameters that were negotiated; none before the handshake is complete.
     #[must_use]
     pub fn description(&self) -> Option<TlsDescription> {
         Some(self.established()?.description.clone())

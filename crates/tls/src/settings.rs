@@ -32,7 +32,7 @@ pub struct TlsSettings {
     /// Where there is no such file, and clients present no certificates: a secret that the processes of a server share, so
     /// that a new one resumes the sessions of the one before.
     pub shared_secret: Option<SharedSecret>,
-    /// What a client gets whose server name no certificate has.
+    /// The answer to a client whose server name no certificate has.
     pub unknown_names: UnknownNames,
 }
 
@@ -88,8 +88,8 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// What a client gets that sends no server name, or one that no certificate has. A [`Certificates::Resolver`] decides
-/// itself.
+/// The answer to a client that sends no server name, or one that no certificate has. A [`Certificates::Resolver`]
+/// decides itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownNames {
     /// The default certificate.
@@ -149,9 +149,9 @@ impl TlsSettings {
     }
 
     /// TLS with the program's own settings of rustls. If they name no application protocols, [`Self::protocols`] apply;
-    /// they may name none that the server does not speak. What else these settings here say about handshakes must stay
-    /// as it is. Early data (`max_early_data_size`) and another length of records (`max_fragment_size`) are refused:
-    /// [`TlsSettingsError::UnsupportedOfRustls`].
+    /// they may name none that the server does not speak. Other settings of handshakes in this structure must keep
+    /// their defaults. Early data (`max_early_data_size`) and another length of records (`max_fragment_size`) are
+    /// refused: [`TlsSettingsError::UnsupportedOfRustls`].
     ///
     /// ```
     /// use std::sync::Arc;

@@ -158,7 +158,7 @@ fn unreadable(error: &io::Error) -> String {
     }
 }
 
-/// What is wrong with a certificate or a key, in a sentence.
+/// Says in a sentence why a certificate or a key cannot be used.
 fn unusable(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(CertificateError::Other(other))

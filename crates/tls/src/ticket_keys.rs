@@ -11,7 +11,7 @@ use aws_lc_rs::{
 ///
 /// A ticket is the key's name, the nonce, and the sealed session (RFC 5077 §4 recommends this form).
 pub(crate) struct TicketKeys {
-    /// What the tickets are for: others are not accepted.
+    /// The purpose of the tickets: those of another purpose are not accepted.
     purpose: &'static str,
     current: Secret,
     /// Those that the file held before, the latest first.

@@ -21,7 +21,7 @@ pub(crate) struct FileWatch {
     broken: Option<UnusableChange>,
 }
 
-/// What was read, and the versions of the files before that, in the order of their paths.
+/// The value that was read, after the versions of the files before the read, in the order of their paths.
 pub(crate) type Read<T> = Result<(Vec<FileVersion>, T), TlsSettingsError>;
 
 /// A change of the files that cannot be used.

@@ -1,4 +1,4 @@
-//! What is compared: the server's side of a connection in three implementations.
+//! The implementations that are compared: three of the server's side of a connection.
 
 use std::io::{Read, Write};
 

@@ -1,5 +1,6 @@
-//! What a TLS record costs with Serow's record layer, with rustls' buffered and with its unbuffered connection, and
-//! with the bare cipher; and the memory of an idle connection. `bench/records` runs it and prints the table.
+//! Measures the cost of a TLS record with Serow's record layer, with rustls' buffered and with its unbuffered
+//! connection, and with the bare cipher; and the memory of an idle connection. `bench/records` runs it and prints the
+//! table.
 //!
 //! ```text
 //! records seal|open IMPLEMENTATION BYTES TIMES     nanoseconds of processor time for each record
@@ -203,7 +204,7 @@ fn measured_encryption(key: &LessSafeKey, text: &mut [u8], times: usize) {
 fn memory(implementation: &str, count: usize) -> Outcome<usize> {
     let site = Site::new(implementation)?;
     let connect = |count| (0..count).map(|_| Ok(site.connect()?.0)).collect::<Outcome<Vec<_>>>();
-    // What is allocated once, and what a dropped client leaves free.
+    // The first connections take the memory that is allocated once, and the memory that dropped clients leave free.
     let first = connect(count / 4)?;
     let before = resident()?;
     let more = connect(count)?;

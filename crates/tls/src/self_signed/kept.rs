@@ -1,9 +1,10 @@
 //! A self-signed certificate that is kept in a folder, so that clients that trust it still do after a
 //! restart.
 //!
-//! The folder belongs to the user of this process, and others may not write to it; the key is readable to that user only.
-//! Processes that start at the same time take turns (flock), so all use the certificate of the first. Files are replaced
-//! by renaming, and are never followed if they are symbolic links. What cannot be used is replaced.
+//! The folder belongs to the user of this process, and others may not write to it; the key is readable to that user
+//! only. Processes that start at the same time take turns (flock), so all use the certificate of the first. Files are
+//! replaced by renaming, and are never followed if they are symbolic links. A certificate or key that cannot be used is
+//! replaced.
 
 use std::{
     error::Error,
@@ -157,7 +158,7 @@ impl KeptFolder {
         Err(KeepError::Locked(self.path.clone()))
     }
 
-    /// What is there, if it can be read.
+    /// Reads the certificate and the key; `None` if they cannot be used.
     fn read(&self) -> Option<SelfSigned> {
         let certificate = self.content(CERTIFICATE, Mode::empty())?;
         let key = self.content(KEY, Mode::RWXG | Mode::RWXO)?;
@@ -384,7 +385,7 @@ mod tests {
             assert_eq!(SelfSigned::kept_in(&folder).unwrap().fingerprint(), after, "{what}");
             assert!(fs::symlink_metadata(&key).unwrap().is_file() && mode(&key) == 0o600, "{what}");
         }
-        // What the link led to is as it was.
+        // The file that the link led to is unchanged.
         assert!(fs::read_to_string(elsewhere.path().join("moved")).unwrap().starts_with("-----BEGIN PRIVATE KEY"));
         // Only the names were wrong.
         SelfSigned::kept_in(&folder).unwrap();

@@ -88,7 +88,7 @@ fn a_server_without_tls_is_an_error() {
             let (mut stream, _) = listener.accept().unwrap();
             stream.write_all(answer).unwrap();
             stream.shutdown(Shutdown::Write).unwrap();
-            // What the client has sent, its hello alone, must be read, or the kernel would throw the answer away.
+            // The bytes of the client, its hello alone, must be read, or the kernel would discard the answer.
             let mut received = Vec::new();
             stream.read_to_end(&mut received).unwrap();
             assert_eq!(

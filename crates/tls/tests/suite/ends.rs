@@ -84,12 +84,12 @@ impl Ours {
 /// The client's end.
 pub(crate) struct Client {
     connection: ClientConnection,
-    /// What it has received and nobody has looked at.
+    /// Plaintext that it has received, until the test takes it.
     text: Vec<u8>,
 }
 
 impl Client {
-    /// What it has made and not sent.
+    /// Returns the bytes that it has to send.
     pub(crate) fn flight(&mut self) -> Vec<u8> {
         let mut flight = Vec::new();
         while self.wants_write() {
@@ -111,7 +111,7 @@ impl Client {
         self.connection
     }
 
-    /// What it has received since this was last asked.
+    /// Returns the plaintext that it has received since the last call.
     pub(crate) fn text(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }

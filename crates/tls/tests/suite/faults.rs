@@ -115,7 +115,7 @@ fn truncation_is_not_a_close_notify() {
         let bytes = client.flight();
         server.receive(&bytes, Delivery::ByteByByte).unwrap();
         assert_eq!((server.closed, server.session.is_closed_by_peer()), (1, true));
-        // What comes then is thrown away, and we may still send.
+        // Later bytes are discarded, and the server may still send.
         server.receive(b"anything", Delivery::Whole).unwrap();
         assert_eq!((server.closed, server.received.len(), &server.plaintext[..]), (1, 0, &b"the beginning"[..]));
         server.session.seal(b"the answer", 100, &mut server.sealed).unwrap();

@@ -143,7 +143,7 @@ fn invalid_records_end_the_session_with_an_alert() {
         (TlsVersion::Tls13, HANDSHAKE, b"", 0, "unexpected_message"),
         // A question for a certificate that the client has not offered to show later (RFC 8446 §4.6.2).
         (TlsVersion::Tls13, HANDSHAKE, &[13, 0, 0, 3, 0, 0, 0], 0, "unexpected_message"),
-        // What only clients say, what belongs to the beginning, and what belongs to the other version.
+        // Messages that only clients send, that belong to the handshake, or that belong to the other version.
         (TlsVersion::Tls13, HANDSHAKE, &[1, 0, 0, 0], 0, "unexpected_message"),
         (TlsVersion::Tls12, HANDSHAKE, &[1, 0, 0, 0], 0, "unexpected_message"),
         (TlsVersion::Tls13, HANDSHAKE, &[0, 0, 0, 0], 0, "unexpected_message"),

@@ -46,7 +46,7 @@ impl Forger {
         let (mut client, mut server) = (connect(&config.into(), "example.com"), Server::new(&site.acceptor()));
         server.receive(&client.flight(), Delivery::Whole).unwrap();
         client.take(&std::mem::take(&mut server.sealed));
-        // What every client sends there (RFC 8446 §D.4).
+        // Every client sends this record here (RFC 8446 §D.4).
         server.receive(&[CHANGE_CIPHER, 3, 3, 0, 1, 1], Delivery::Whole).unwrap();
         let secret = secrets.of("CLIENT_HANDSHAKE_TRAFFIC_SECRET");
         (Self::of_secret(&secret), server)
@@ -93,7 +93,7 @@ impl Forger {
         let flight = server.flight();
         let hello = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
         client.receive(&flight[..hello], Delivery::Whole).unwrap();
-        // What every server sends there (RFC 8446 §D.4).
+        // Every server sends this record here (RFC 8446 §D.4).
         client.receive(&[CHANGE_CIPHER, 3, 3, 0, 1, 1], Delivery::Whole).unwrap();
         client.sealed.clear();
         (Self::of_secret(&secrets.of("SERVER_HANDSHAKE_TRAFFIC_SECRET")), client)
@@ -141,7 +141,7 @@ impl Forger {
         [header, explicit, text].concat()
     }
 
-    /// What is in a record of TLS 1.3 that was made with these keys, without its type.
+    /// Opens a record of TLS 1.3 that was made with these keys; returns its content, without its type.
     pub(crate) fn open(&mut self, record: &[u8]) -> Vec<u8> {
         let (header, body) = record.split_at(5);
         let mut body = body.to_vec();
@@ -160,11 +160,11 @@ impl Forger {
     }
 }
 
-/// What a peer's keys are made of, as it tells them.
+/// The secrets that a peer derives its keys from, as its key log has them.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(Mutex<Vec<(String, Vec<u8>)>>);
 
-/// Has a server tell of what its keys are made.
+/// Has a server log the secrets that it derives its keys from.
 pub(crate) fn secrets_of(config: &mut ServerConfig) -> Arc<Secrets> {
     let secrets = Arc::new(Secrets::default());
     config.key_log = Arc::clone(&secrets) as _;

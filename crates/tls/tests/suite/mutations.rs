@@ -1,4 +1,5 @@
-//! What a peer sends, changed on its way at random: nothing of it is taken for something else, and nothing breaks.
+//! Bytes of a peer that change at random on their way: the receiver takes none of them for other plaintext, and does
+//! not panic.
 
 use serow_tls::TlsVersion;
 

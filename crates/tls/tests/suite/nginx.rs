@@ -34,7 +34,7 @@ impl Program {
             .spawn()
             .expect("nginx can be run: install it with tests/install");
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        // What it says once it listens.
+        // nginx writes this line once it listens.
         assert!(lines.any(|line| line.contains("getrlimit")), "nginx starts");
         thread::spawn(move || lines.for_each(drop));
         let path = folder.join("socket");

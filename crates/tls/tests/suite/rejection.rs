@@ -25,8 +25,8 @@ const SELF_SIGNED: &str = "is self-signed, and not trusted here";
 const FORGED: &str = "is not signed by the authority that it names, or is not the peer's own";
 const AUTHORITY: &str = "is a certificate authority's (CA:TRUE), which cannot identify a server";
 
-/// What a client thinks of a server with this certificate when it wants to speak with the name; and what the server
-/// receives.
+/// Has a client connect by this name to a server with this certificate; returns the client's outcome, and the error
+/// that the server has of it.
 fn meet(issued: &Issued, name: &str, trust: Trust, version: TlsVersion) -> (Result<(), TlsError>, Option<String>) {
     let settings = TlsClientSettings { trust, versions: only(version), ..TlsClientSettings::default() };
     let connector = TlsConnector::new(settings).unwrap();
@@ -72,7 +72,7 @@ fn a_rejected_certificate_is_reported_with_the_reason() {
             SELF_SIGNED,
             "CertificateUnknown",
         ),
-        // What `openssl req -x509` makes.
+        // The kind of certificate that `openssl req -x509` makes.
         (as_authority, AUTHORITY, "CertificateUnknown"),
     ];
     for version in VERSIONS {

@@ -16,9 +16,9 @@ use crate::{
 /// The server's end.
 pub(crate) struct Theirs {
     connection: ServerConnection,
-    /// What it has received and nobody has looked at.
+    /// Plaintext that it has received, until the test takes it.
     text: Vec<u8>,
-    /// What it thinks of its peer, if nothing good.
+    /// The first error that its peer has caused.
     error: Option<rustls::Error>,
 }
 
@@ -37,7 +37,7 @@ impl Theirs {
         Self { connection: ServerConnection::new(config.into()).unwrap(), text: Vec::new(), error: None }
     }
 
-    /// What it has made and not sent.
+    /// Returns the bytes that it has to send.
     pub(crate) fn flight(&mut self) -> Vec<u8> {
         let mut flight = Vec::new();
         while self.connection.wants_write() {
@@ -65,7 +65,7 @@ impl Theirs {
         self.connection.refresh_traffic_keys().unwrap();
     }
 
-    /// What it has received since this was last asked.
+    /// Returns the plaintext that it has received since the last call.
     pub(crate) fn text(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }

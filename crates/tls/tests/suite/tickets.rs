@@ -94,7 +94,7 @@ fn a_changed_secret_is_used_and_tickets_of_the_previous_one_are_accepted() {
     }
 }
 
-/// What is enough for a server without client certificates is not for one that requires them.
+/// A session that is enough for a server without client certificates is not for a server that requires them.
 #[test]
 fn a_session_without_client_certificate_is_not_resumed_where_one_is_required() {
     let mut site = Site::new();
