@@ -93,7 +93,7 @@ fn receive(server: &mut Server, stream: StreamId, bytes: &[u8], fin: bool) {
     server.receive(stream, Bytes::copy_from_slice(bytes), fin, NOW).expect("nothing wrong");
 }
 
-/// What a server of files says.
+/// Header fields of a file server's response.
 fn file_headers() -> Headers {
     let mut headers = Headers::new();
     for (name, value) in [

@@ -11,7 +11,7 @@ use serow_http3::{
 };
 use serow_message::StatusCode;
 
-/// What a browser sends.
+/// Header fields of a browser's request.
 const BROWSER: [(&str, &str); 12] = [
     (":method", "GET"),
     (":authority", "www.example.com"),
@@ -30,7 +30,7 @@ const BROWSER: [(&str, &str); 12] = [
     ("priority", "u=1, i"),
 ];
 
-/// What a server of files sends.
+/// Header fields of a file server's response.
 const FILE: [(&str, &str); 10] = [
     (":status", "200"),
     ("server", "serow"),

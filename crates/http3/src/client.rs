@@ -24,7 +24,7 @@ pub type Client = Endpoint<ClientRole>;
 #[derive(Debug)]
 pub struct ClientRole;
 
-/// What a request says beside its head.
+/// Options of a request beside its head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asking<'a> {
     /// `http` or `https`; where it is empty, `https`.
@@ -44,9 +44,9 @@ impl Client {
         Self { connection, role: PhantomData }
     }
 
-    /// Begins a request: appends its head, which is to be sent on the stream whose number is returned. What its headers
-    /// say of length, host and connection is left out: it follows from `length` and the target, or the field `Host`.
-    /// Where the length is not `Known(0)`, a body is to be sent.
+    /// Begins a request: appends its head, which is to be sent on the stream whose number is returned. Header fields
+    /// about length, host and connection are left out: the values follow from `length` and the target, or the field
+    /// `Host`. Where the length is not `Known(0)`, a body is to be sent.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Client {
         Ok((id, follows))
     }
 
-    /// What happened next; `None` where more must be received.
+    /// Takes the next event; `None` where more must be received.
     pub fn next_event(&mut self) -> Option<ClientEvent> {
         loop {
             return Some(match self.connection.next_step()? {

@@ -67,7 +67,7 @@ impl Connection {
     pub(crate) fn order_ends(&mut self, id: StreamId, code: ErrorCode) {
         let Some(stream) = self.streams.peek(id) else { return };
         let (sent, received) = (stream.has_sent_all(), stream.receiving == Receiving::Done || stream.fin);
-        // What was written may wait to be sent, where the peer's message is not whole.
+        // A message that was written may still wait to be sent, where the peer's message is not whole.
         if !sent || !received {
             self.orders.push_back(StreamOrder::Reset { stream: id, code });
         }
@@ -83,7 +83,7 @@ impl Connection {
         self.decoder.cancel(id);
     }
 
-    /// Forgets a stream, and what of it nobody has taken.
+    /// Forgets a stream, and its events that were not taken.
     pub(crate) fn forget(&mut self, id: StreamId) {
         let Some(stream) = self.streams.remove(id) else { return };
         if stream.scheduled {

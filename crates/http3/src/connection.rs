@@ -1,4 +1,4 @@
-//! What both roles share of a connection: its state, and what was received on any of its streams.
+//! The part of a connection that both roles share: its state, and the receipt of bytes on any of its streams.
 
 use alloc::{collections::VecDeque, vec::Vec};
 use core::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     pub(crate) limits: Limits,
     /// The role of the peer.
     pub(crate) peer: Peer,
-    /// What the peer allows; `None` until it has said so.
+    /// The settings of the peer, which limit us; `None` until they have come.
     pub(crate) allowed: Option<Settings>,
     pub(crate) shutdown: Shutdown,
     /// The number in the peer's last GOAWAY.
@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// What happened next, where anything did.
+    /// Takes the next step, if there is one.
     #[inline]
     pub(crate) fn next_step(&mut self) -> Option<Step> {
         if let Some(id) = self.steps.taken.take() {
@@ -232,7 +232,7 @@ impl Connection {
     }
 }
 
-/// What a stream is for.
+/// The use of a stream.
 enum StreamKind {
     /// For a request and its response.
     Request,

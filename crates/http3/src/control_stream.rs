@@ -18,7 +18,7 @@ pub(crate) struct ControlStream {
     reader: HeaderReader,
     /// The frame whose payload comes.
     frame: Option<Open>,
-    /// What has come of the payload of one that must be seen whole.
+    /// The received part of a payload that must be seen whole.
     payload: Vec<u8>,
 }
 

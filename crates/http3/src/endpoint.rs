@@ -1,4 +1,4 @@
-//! What both sides of a connection can do.
+//! The operations that both sides of a connection share.
 
 use alloc::vec::Vec;
 use core::{marker::PhantomData, time::Duration};
@@ -29,7 +29,7 @@ impl<Role> Endpoint<Role> {
     ///
     /// # Errors
     ///
-    /// What the peer did wrong, where it ends the connection: close it with the code and the reason. Every later call says
+    /// The peer's error, where it ends the connection: close it with the code and the reason. Every later call returns
     /// it again. Mistakes within one stream are events.
     #[inline]
     pub fn receive(&mut self, stream: StreamId, data: Bytes, fin: bool, now: Duration) -> Result<(), ProtocolError> {
@@ -70,16 +70,16 @@ impl<Role> Endpoint<Role> {
         self.connection.has_control()
     }
 
-    /// What waits to be sent on one of our unidirectional streams: its type first. Take from the front as much as flow
-    /// control allows, and send it before what is written on other streams. A peer that does not read what it makes us
-    /// write here is cut off.
+    /// The bytes that wait to be sent on one of our unidirectional streams: its type first. Take from the front as much
+    /// as flow control allows, and send it before what is written on other streams. A peer that does not read what it
+    /// makes us write here is cut off.
     #[inline]
     pub fn control(&mut self, stream: OwnStream) -> &mut BytesMut {
         self.connection.control(stream)
     }
 
-    /// What the transport has to do to a stream next. Ask until there is nothing, after anything was received,
-    /// and after [`Self::reset`] and other calls that end streams.
+    /// Takes the next order to the transport about a stream. Call it until it returns `None`, after anything was
+    /// received, and after [`Self::reset`] and other calls that end streams.
     #[inline]
     pub fn next_order(&mut self) -> Option<StreamOrder> {
         self.connection.orders.pop_front()
@@ -176,8 +176,8 @@ impl<Role> Endpoint<Role> {
         self.connection.cut_off(stream, code);
     }
 
-    /// Nobody will read the rest of the stream's body. What comes of it is passed over, for 64 KiB; then, or when our
-    /// message is complete, the peer receives STOP_SENDING, without an error (RFC 9114 §4.1).
+    /// Discards the rest of the stream's body, which the caller will not read, for 64 KiB; then, or when our message is
+    /// complete, the peer receives STOP_SENDING, without an error (RFC 9114 §4.1).
     pub fn abandon_body(&mut self, stream: StreamId) {
         self.connection.abandon_body(stream);
     }
@@ -236,7 +236,7 @@ impl<Role> Endpoint<Role> {
         self.connection.streams.len()
     }
 
-    /// What the peer's SETTINGS say; `None` until they have come.
+    /// The peer's SETTINGS; `None` until they have come.
     #[must_use]
     pub fn peer_settings(&self) -> Option<Settings> {
         self.connection.allowed
@@ -247,7 +247,7 @@ impl<Role> Endpoint<Role> {
         self.connection.release_memory();
     }
 
-    /// What was counted.
+    /// Counts since the connection began.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.connection.counters

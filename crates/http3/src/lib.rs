@@ -46,8 +46,8 @@ pub use self::{
     settings::Settings,
 };
 
-/// What a server received.
+/// An event of a server.
 pub type Event = serow_streams::Event<ErrorCode>;
 
-/// What a client received.
+/// An event of a client.
 pub type ClientEvent = serow_streams::ClientEvent<ErrorCode>;

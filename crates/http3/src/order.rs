@@ -1,8 +1,8 @@
-//! What the transport has to do to streams.
+//! Orders to the transport about streams.
 
 use crate::{ErrorCode, StreamId};
 
-/// What the transport has to do to a stream. Where the stream is over on that side, nothing.
+/// An order to the transport about a stream. Where the stream is over on that side, there is nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOrder {
     /// Send RESET_STREAM (RFC 9000 §19.4), and drop what waits to be sent.

@@ -27,7 +27,7 @@ impl OwnStream {
     pub const ALL: [Self; 3] = [Self::Control, Self::QpackEncoder, Self::QpackDecoder];
 }
 
-/// What waits on each.
+/// The bytes that wait to be sent on each.
 #[derive(Debug, Default)]
 pub(crate) struct OwnStreams {
     waiting: [BytesMut; OwnStream::ALL.len()],
@@ -67,10 +67,10 @@ impl Connection {
             || self.decoder.has_output()
     }
 
-    /// What waits on one of them.
+    /// The bytes that wait to be sent on one of them.
     pub(crate) fn control(&mut self, stream: OwnStream) -> &mut BytesMut {
         let waiting = &mut self.own.waiting[stream as usize];
-        // QPACK merges what was not asked for yet, and goes without its table where the peer does not read.
+        // QPACK merges instructions that were not taken yet, and goes without its table where the peer does not read.
         if waiting.is_empty() {
             match stream {
                 OwnStream::Control => {}

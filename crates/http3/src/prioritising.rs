@@ -1,4 +1,4 @@
-//! What a client says of the order of its streams (RFC 9218 §7.2).
+//! The client's signals about the order of its streams (RFC 9218 §7.2).
 
 use serow_message::Priority;
 

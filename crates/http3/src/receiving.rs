@@ -31,7 +31,7 @@ impl Connection {
 
     /// A stream that is not alive: whether it is opened now.
     fn opens(&mut self, id: StreamId) -> Result<bool, ProtocolError> {
-        // What comes of a stream that is over means nothing; and a server opens none.
+        // Frames of a stream that is over mean nothing, and a server opens no streams.
         if self.peer == Peer::Server || !self.streams.is_idle(id) {
             return Ok(false);
         }
@@ -168,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// DATA begin (RFC 9114 §7.2.1). What is too long is so before any of it has come.
+    /// DATA begin (RFC 9114 §7.2.1). A frame that is too long is refused before any of its payload has come.
     #[inline]
     fn begin_data_frame(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
@@ -180,7 +180,7 @@ impl Connection {
             Receiving::Discarded(_) | Receiving::Done => true,
         };
         stream.reading = Reading::Data(length);
-        // Whoever sends the body does not wait to be told to.
+        // A sender that has begun the body does not wait for 100 Continue.
         stream.exchange.awaits_continue = false;
         match stream.content.may_receive(length) {
             Ok(()) => {}
@@ -248,7 +248,7 @@ impl Connection {
         Ok(Some(Step::End { stream: id, trailers }))
     }
 
-    /// Nobody will read the rest of a body.
+    /// Discards the rest of a body, which the driver will not read.
     pub(crate) fn abandon_body(&mut self, id: StreamId) {
         let Some(stream) = self.streams.find(id) else { return };
         if self.steps.drop_body(id) {

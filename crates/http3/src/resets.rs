@@ -33,7 +33,7 @@ impl Connection {
             }
             Some(false) => self.handle_cut_off(id, code, code),
             None if self.streams.is_idle(id) => self.handle_cut_off_idle(id),
-            // What was written may wait to be sent.
+            // A message that was written may still wait to be sent.
             Some(true) | None => {
                 self.orders.push_back(StreamOrder::Reset { stream: id, code });
                 Ok(())

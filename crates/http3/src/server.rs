@@ -39,8 +39,8 @@ impl Server {
         Self { connection: Connection::new(Peer::Client, limits, now), role: PhantomData }
     }
 
-    /// What happened next; `None` where more must be received. Each stream has one event at a time, and what follows on
-    /// it is looked at when that was taken.
+    /// Takes the next event; `None` where more must be received. Each stream has one event at a time; the bytes that
+    /// follow on the stream are looked at once that event was taken.
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         loop {
@@ -57,9 +57,9 @@ impl Server {
         }
     }
 
-    /// The head of the response is there; it is written when its turn comes. What `headers` say of length and
-    /// connection is left out: it follows from `length` and the request. Says whether a body is to be sent: then the
-    /// stream gets turns while it is [ready](Self::set_ready).
+    /// Queues the head of the response, which is written when its turn comes. Fields of `headers` about length and
+    /// connection are left out: the values follow from `length` and the request. Returns whether a body is to be sent:
+    /// then the stream gets turns while it is [ready](Self::set_ready).
     ///
     /// # Errors
     ///

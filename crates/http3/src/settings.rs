@@ -10,7 +10,7 @@ use crate::{
     varint,
 };
 
-/// What one side allows or can do. The default is what holds until it has said otherwise.
+/// The settings of one side: its limits and abilities. The defaults hold until its SETTINGS say otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes of the largest table that it decodes with (RFC 9204 §5).
@@ -24,11 +24,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// From the payload of a SETTINGS frame; what is unknown is ignored.
+    /// Reads them from the payload of a SETTINGS frame; unknown identifiers are ignored.
     ///
     /// # Errors
     ///
-    /// What the peer did wrong.
+    /// The peer's error, which ends the connection.
     pub fn parse(mut payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut settings = Self::default();
         let mut identifiers = Vec::new();

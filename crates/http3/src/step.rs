@@ -1,4 +1,4 @@
-//! What became of received bytes, either role.
+//! The results of received bytes, for either role.
 
 use alloc::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use serow_message::{Headers, RequestHead, StatusCode};
 
 use crate::{ErrorCode, ReceivedRequest, ReceivedResponse, StreamId};
 
-/// What became of received bytes; each role makes events of its own of it.
+/// A result of received bytes, which each role turns into its own event.
 #[derive(Debug)]
 pub(crate) enum Step {
     Request(ReceivedRequest),

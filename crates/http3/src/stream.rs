@@ -21,9 +21,9 @@ use crate::{StreamId, frame::HeaderReader};
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) id: StreamId,
-    /// What was received and not looked at: an event of the stream was not taken yet, or it is blocked by QPACK.
+    /// Bytes received and not looked at: an event of the stream was not taken yet, or it is blocked by QPACK.
     pub(crate) input: Bytes,
-    /// Whether nothing follows that.
+    /// Whether nothing follows them.
     pub(crate) fin: bool,
     pub(crate) reading: Reading,
     pub(crate) receiving: Receiving,
@@ -88,7 +88,7 @@ impl Reading {
     }
 }
 
-/// What of the peer's message is still to come.
+/// The part of the peer's message that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receiving {
     /// All of it.
@@ -163,7 +163,7 @@ impl Stream {
         !self.writable && (self.has_head() || self.ready && self.sends_body())
     }
 
-    /// What it asks of the scheduler.
+    /// Its claim on the scheduler.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
         Claim { priority: self.priority, tunnel: self.exchange.tunnel }

@@ -97,7 +97,7 @@ impl Streams {
             place => self.alive.remove(place),
         };
         self.last.set(None);
-        // What a burst needed is not kept.
+        // The memory that a burst needed is given back.
         if self.alive.is_empty() && self.alive.capacity() > KEPT {
             self.alive = VecDeque::new();
         }

@@ -16,11 +16,11 @@ use crate::{
 pub(crate) struct Unidirectional {
     /// Streams whose type has not come whole, and the three that are needed.
     open: Vec<(StreamId, Incoming)>,
-    /// Those that we asked the peer to stop, the latest last: what comes of them meanwhile means nothing.
+    /// Those that we asked the peer to stop, the latest last: bytes that still come of them mean nothing.
     stopped: VecDeque<StreamId>,
 }
 
-/// What a stream is for.
+/// The use of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Incoming {
     /// Its type has not come whole.

@@ -19,7 +19,7 @@ pub fn read(input: &[u8]) -> Option<(u64, usize)> {
     Some((value & (MAX >> (8 * (MAX_LENGTH - length))), length))
 }
 
-/// One as it is written: its bytes, and how many there are. What is larger than [`MAX`] is cut off.
+/// Encodes one: returns its bytes, and how many there are. Bits beyond those of [`MAX`] are cut off.
 #[must_use]
 #[inline]
 pub fn encode(value: u64) -> ([u8; MAX_LENGTH], usize) {

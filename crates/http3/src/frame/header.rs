@@ -1,14 +1,14 @@
-//! What stands before each payload (RFC 9114 §7.1): kind and length.
+//! The header of a frame (RFC 9114 §7.1): kind and length.
 
 use bytes::Bytes;
 
 use super::Kind;
 use crate::varint::{self, PartialInteger};
 
-/// What stands before each payload (RFC 9114 §7.1).
+/// The header before each payload (RFC 9114 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// What the payload means.
+    /// The kind of frame, which gives the payload its meaning.
     pub kind: Kind,
     /// Bytes of the payload: below 2^62.
     pub length: u64,

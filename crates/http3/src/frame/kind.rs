@@ -1,4 +1,4 @@
-//! What a frame is.
+//! The kinds of frames.
 
 use core::fmt;
 

@@ -23,7 +23,7 @@ pub(super) enum Acknowledgement {
     Increment(u64),
 }
 
-/// What the decoder stream holds, in pieces of any length.
+/// Reads the instructions of the decoder stream, in pieces of any length.
 #[derive(Debug, Default)]
 pub(super) struct Acknowledgements {
     /// The beginning of an instruction whose rest has not arrived: less than the ten bytes of the longest number.

@@ -35,7 +35,7 @@ pub struct Decoder {
     texts: Texts,
 }
 
-/// What became of a field section.
+/// The outcome of decoding a field section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// All of its fields were shown.

@@ -215,7 +215,7 @@ impl Encoder {
             write_text_prefixed::<5>(INSERT, name.iter().map(u8::to_ascii_lowercase), &mut self.output);
         }
         write_text(value.iter().copied(), &mut self.output);
-        // Nobody asks for its flaws.
+        // Only a decoder needs the error of a field.
         self.table.insert(kind, name, value, None);
         if kind == Name::Other {
             self.table.lower_newest_name();

@@ -86,7 +86,7 @@ impl<'a> FieldSection<'a> {
         }
     }
 
-    /// Appends a field of a well-known name. What was sent last with this name is most often what is sent now.
+    /// Appends a field of a well-known name. Most often its value is the one that was last sent with this name.
     #[inline]
     fn encode_known(&mut self, kind: Name, value: &[u8]) {
         match self.encoder.find_known(kind, value) {

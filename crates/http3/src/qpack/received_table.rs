@@ -15,7 +15,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct ReceivedTable {
     table: DynamicTable,
-    /// What the peer may set its capacity to.
+    /// The largest capacity that the peer may set.
     announced: usize,
     /// How many entries were ever added.
     inserted: u64,

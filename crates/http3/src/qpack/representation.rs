@@ -12,15 +12,15 @@ pub(super) const POST_BASE: u8 = 0x10;
 pub(super) const LITERAL_WITH_NAME: u8 = 0x40;
 /// The entry is of the static table.
 pub(super) const LITERAL_WITH_STATIC_NAME: u8 = 0x10;
-/// Nobody is to compress it (RFC 9204 §7.1).
+/// Intermediaries must not compress it either (RFC 9204 §7.1).
 pub(super) const LITERAL_WITH_NAME_NEVER: u8 = 0x20;
 
 /// A literal with the name of an entry, by a post-base index of three bits.
 pub(super) const LITERAL_POST_BASE: u8 = 0x00;
-/// Nobody is to compress it.
+/// Intermediaries must not compress it either.
 pub(super) const LITERAL_POST_BASE_NEVER: u8 = 0x08;
 
 /// A literal with a name whose length has three bits.
 pub(super) const LITERAL: u8 = 0x20;
-/// Nobody is to compress it.
+/// Intermediaries must not compress it either.
 pub(super) const LITERAL_NEVER: u8 = 0x10;
