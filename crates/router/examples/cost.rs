@@ -1,5 +1,5 @@
-//! What routing a request costs: `cargo run --profile dist -p serow-router --example cost`, or with `plain`, `stars` or
-//! `matching` behind `--`, one of them alone, so that callgrind can count its instructions.
+//! Measures the cost of routing a request: `cargo run --profile dist -p serow-router --example cost`, or with `plain`,
+//! `stars` or `matching` behind `--`, one of them alone, so that callgrind can count its instructions.
 #![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
 use std::{env, error::Error, hint::black_box, time::Instant};

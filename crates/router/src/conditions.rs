@@ -1,4 +1,4 @@
-//! What a request must be besides its path and method for a route to take it.
+//! Conditions that a request must meet besides its path and method for a route to take it.
 
 use std::{
     cell::Cell,
@@ -11,12 +11,13 @@ use smallvec::SmallVec;
 
 use crate::{host_name, host_pattern::MAX_NAME_LENGTH, host_patterns::HostPatterns, networks::Networks};
 
-/// What a request must be besides its path and method for a route to take it: all of it. By default nothing.
+/// Conditions that a request must meet besides its path and method for a route to take it: all of them. By default,
+/// there are none.
 ///
 /// Conditions allocate nothing, unless a value is longer than 512 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// What the path matches, decoded and cleaned, besides the pattern of the route.
+    /// An expression that the path matches, decoded and cleaned, besides the pattern of the route.
     pub path: Option<Expression>,
     /// Fields of the request by their names. Of several with a name, one must match.
     pub fields: Vec<(String, ValuePatterns)>,

@@ -1,4 +1,4 @@
-//! What the routes of a site cannot mean.
+//! Conflicts between the routes of a site, and contradictions within one.
 
 use std::collections::HashMap;
 
@@ -92,8 +92,8 @@ impl<'r, H> EarlierRoutes<'r, H> {
         })
     }
 
-    /// The route before this one that takes all its requests for paths that it covers, this pattern among them. What
-    /// comes out of a rewrite has not been seen by the routes before that, so only those behind the last rewrite count.
+    /// The route before this one that takes all its requests for paths that it covers, this pattern among them. The
+    /// routes before a rewrite have not seen the paths that it makes, so only those behind the last rewrite count.
     fn answers(
         &self,
         number: usize,

@@ -24,7 +24,7 @@ pub struct FixedResponse {
     status: StatusCode,
     headers: Headers,
     body: Bytes,
-    /// What the body is made of for each request, if it has variables, and how they are escaped there.
+    /// The text that the body of each response is made from, if it has variables, and how they are escaped there.
     text: Option<Box<(Text, Form)>>,
 }
 

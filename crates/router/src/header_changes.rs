@@ -1,4 +1,4 @@
-//! What is changed in the header of a response or a request.
+//! Changes to the header of a response or a request.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -36,18 +36,18 @@ pub(crate) struct Change {
     pub(crate) operation: Operation,
     /// The value of a field that is set or added.
     pub(crate) value: Bytes,
-    /// What the value is made of for each request, if it has variables.
+    /// The text that the value is made from for each request, if it has variables.
     pub(crate) text: Option<Text>,
 }
 
-/// What is done with a field.
+/// The operation on a field.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// It is set, in place of those of its name.
     Set,
     /// It is removed.
     Remove,
-    /// What a rule says.
+    /// A rule decides.
     Rule(RuleCondition),
 }
 
@@ -100,8 +100,9 @@ impl HeaderChanges {
         Ok(Self::of(changes))
     }
 
-    /// What these rules say, in their order. A field that is to be set to a value that is empty for a request is removed
-    /// from it, and none is added; control characters of a variable are left out, so that no value begins another line.
+    /// The changes of these rules, in their order. A field that is to be set to a value that is empty for a request is
+    /// removed from it, and none is added; control characters of a variable are left out, so that no value begins
+    /// another line.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use serow_variables::{Scope, Text};
 
 use crate::header_changes::{Change, ChangeProblem, Operation};
 
-/// What is done with a field of requests or responses.
+/// A rule that changes a field of requests or responses.
 ///
 /// ```
 /// use serow_message::{Headers, StatusCode};
@@ -30,7 +30,7 @@ use crate::header_changes::{Change, ChangeProblem, Operation};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderRule {
-    /// What is done.
+    /// The operation.
     pub operation: HeaderOperation,
     /// The name of the field.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct HeaderRule {
     pub statuses: Vec<RangeInclusive<u16>>,
 }
 
-/// What is done with a field.
+/// The operation on a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderOperation {
     /// It is set, in place of those of its name.
@@ -53,7 +53,7 @@ pub enum HeaderOperation {
     Remove,
 }
 
-/// What a rule is about.
+/// The messages that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSubject {
     /// Requests, before the handler gets them.

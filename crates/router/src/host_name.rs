@@ -43,7 +43,7 @@ fn of_unusual<'host>(authority: &[u8], room: &'host mut Room) -> Option<&'host [
     is_host.then_some(room)
 }
 
-/// What labels in lower case are made of, and dots.
+/// The bytes that labels in lower case consist of, and dots.
 static IS_SIMPLE: [bool; 256] = {
     let mut simple = [false; 256];
     let mut byte = 0;

@@ -23,7 +23,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPattern(pub(crate) Hosts);
 
-/// What a pattern is for.
+/// The hosts that a pattern matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Hosts {
     /// This one: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6 address in brackets, in

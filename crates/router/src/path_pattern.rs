@@ -154,7 +154,7 @@ pub(crate) fn check(text: &str) -> Result<(), InvalidPath> {
     if signs.any(|(place, _)| percent::decode(&text.as_bytes()[place..]).next().is_some_and(is_encoded)) {
         return Err(InvalidPath::Encoded);
     }
-    // What stands before the first slash is judged by what may stand there; nothing may stand behind the last.
+    // Callers check the text before the first slash themselves; the name behind the last slash may be empty.
     let (before, last) = text.rsplit_once('/').unwrap_or(("", text));
     let mut inner = before.split('/').skip(1);
     if inner.any(|name| matches!(name, "" | "." | "..")) || matches!(last, "." | "..") {
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_fit_a_path() {
+    fn patterns_that_no_path_can_fit_are_refused() {
         use InvalidPath::{Empty, Encoded, Expression, NeverClean, Nul, Query, Relative};
         let cases = [
             ("/", None),

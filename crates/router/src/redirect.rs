@@ -91,7 +91,7 @@ impl Redirect {
         let mut room = [0; MAX_NAME_LENGTH];
         let authority = source.target.authority().or_else(|| source.headers.get_str(KnownHeader::Host));
         let host = authority.and_then(|host| host_name::of(host, &mut room));
-        // Who does not say which host cannot be sent to it.
+        // A client that does not name the host cannot be redirected to it.
         let Some(location) = self.destination.fill(source, host) else { return StatusCode::BAD_REQUEST.into() };
         let mut response = Response::plain_status(self.status);
         match response.headers.insert(KnownHeader::Location, location) {
@@ -104,7 +104,7 @@ impl Redirect {
         self.destination.parts.iter().any(|part| matches!(part, Part::Variable(..)))
     }
 
-    /// Whether it is made of what the route's path matched.
+    /// Whether it contains captures of the route's path.
     pub(crate) fn has_captures(&self) -> bool {
         let is_capture = |part: &Part| match part {
             Part::Star(_) => true,

@@ -37,7 +37,7 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(Box<str>),
-    /// What the star with this number stood for.
+    /// The text that the star with this number stood for.
     Star(usize),
     Variable(Variable),
 }

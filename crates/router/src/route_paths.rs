@@ -32,7 +32,7 @@ pub struct RoutePaths {
     index: Option<Arc<LiteralIndex>>,
 }
 
-/// What the path of a request must match for a route to take it.
+/// The patterns that the path of a request must match for a route to take it.
 #[derive(Clone, Debug)]
 struct PathMatch {
     pattern: PathPattern,

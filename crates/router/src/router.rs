@@ -120,7 +120,7 @@ impl<H> Router<H> {
     }
 }
 
-/// What a [`Router`] found for a request.
+/// The result of routing a request with a [`Router`].
 #[derive(Debug)]
 pub enum Routed<'a, H> {
     /// The router's own response, which is complete: a redirect, a fixed response or an error.
@@ -141,7 +141,7 @@ pub enum Routed<'a, H> {
     Handler {
         /// The handler.
         handler: &'a H,
-        /// What the route changes in the headers of its response.
+        /// The changes that the route makes to the headers of its response.
         headers: Cow<'a, HeaderChanges>,
     },
 }

@@ -37,7 +37,7 @@ pub(crate) struct Routes {
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
-    /// What is noted of a request that no route takes.
+    /// The number to note of a request that no route takes.
     number: Option<u32>,
 }
 
@@ -51,11 +51,11 @@ struct Entry {
     /// The number of its name among those of the site.
     name: Option<usize>,
     step: Step,
-    /// The number of the handler that passes on what the route itself answers.
+    /// The number of the handler that passes on the route's own response.
     answering: Option<usize>,
 }
 
-/// What becomes of a request that fits a route.
+/// The next step of a request that fits a route.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// It is taken.
@@ -70,12 +70,12 @@ pub(crate) enum Step {
     Marked(Box<Marked>),
 }
 
-/// What is answered to a request that a route takes. The changes of headers are those of site and route together.
+/// The answer to a request that a route takes. The changes of headers are those of site and route together.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// What the handler of this number says.
+    /// The response of the handler with this number.
     Handle { handler: usize, headers: HeaderChanges },
-    /// What the handler of this number says, if it can say anything.
+    /// The response of the handler with this number, if it has one.
     Try { handler: usize, headers: HeaderChanges },
     /// Where to go.
     Redirect { redirect: Redirect, headers: HeaderChanges },
@@ -91,9 +91,9 @@ pub(crate) enum Outcome {
 pub(crate) struct Taken<'routes, 'request> {
     /// The number of the route.
     pub(crate) route: usize,
-    /// What the path fits.
+    /// The pattern that the path fits.
     pub(crate) pattern: &'routes PathPattern,
-    /// What is answered.
+    /// The answer.
     pub(crate) outcome: &'routes Outcome,
     /// The path that fits.
     pub(crate) path: Path<'request>,
@@ -384,7 +384,7 @@ impl<H: Clone> Clone for Kept<H> {
     }
 }
 
-/// What became of a request at a route.
+/// The outcome of a request at a route.
 enum Followed<'routes, 'request> {
     /// The route takes it, with this path.
     Taken(&'routes Outcome, Path<'request>),

@@ -1,11 +1,11 @@
-//! What a router is made of, as it is written: sites, their routes, and what a route does.
+//! The parts of a router, as they are written: sites, their routes, and the actions of routes.
 
 use crate::{
     conditions::Conditions, fixed_response::FixedResponse, header_changes::HeaderChanges, host_pattern::HostPattern,
     methods::Methods, path_pattern::PathPattern, redirect::Redirect, rewrite::RewriteTarget,
 };
 
-/// A web site: what is answered under some hosts.
+/// A web site: the routes of some hosts.
 ///
 /// ```
 /// use serow_message::{Request, Response};
@@ -26,13 +26,13 @@ use crate::{
 pub struct Site<H> {
     /// The hosts it answers for. None: all that no other site has.
     pub hosts: Vec<HostPattern>,
-    /// What is changed in the header of every response, those for missing paths included.
+    /// Changes to the header of every response, those for missing paths included.
     pub headers: HeaderChanges,
-    /// What is changed in the header of every request that a handler gets.
+    /// Changes to the header of every request that a handler gets.
     pub request_headers: HeaderChanges,
-    /// What is done with which path. The first that fits counts; none: 404.
+    /// The routes, of which the first that fits a request takes it; none: 404.
     pub routes: Vec<Route<H>>,
-    /// What is noted in the [`RouteNote`] of a request that no route takes.
+    /// The number to note in the [`RouteNote`] of a request that no route takes.
     ///
     /// [`RouteNote`]: serow_message::RouteNote
     pub number: Option<u32>,
@@ -47,38 +47,38 @@ impl<H> Site<H> {
     }
 }
 
-/// What is done with some paths.
+/// A route: some paths, and the action for them.
 #[derive(Clone, Debug)]
 pub struct Route<H> {
     /// Which paths.
     pub path: PathPattern,
     /// Which methods.
     pub methods: Methods,
-    /// What else a request must be. One that is not goes on to the routes behind this one.
+    /// Conditions that a request must meet besides. One that does not goes on to the routes behind this one.
     pub conditions: Conditions,
-    /// What is changed in the header of every response of this route; it goes before what the site says of the same
-    /// field. Nothing for [`Action::Rewrite`], which makes no response.
+    /// Changes to the header of every response of this route; they take precedence over the site's changes to the same
+    /// field. None for [`Action::Rewrite`], which makes no response.
     pub headers: HeaderChanges,
-    /// What is changed in the header of the requests that the handler gets, after what the site changes. Nothing for
-    /// [`Action::Try`], since the routes behind it may get the request as well.
+    /// Changes to the header of the requests that the handler gets, after those of the site. None for [`Action::Try`],
+    /// since the routes behind it may get the request as well.
     pub request_headers: HeaderChanges,
     /// By which scripts choose it: see [`Router::route_named`](crate::Router::route_named). Several may have the same.
     pub name: Option<Box<str>>,
-    /// What is noted of a request that the route takes; nothing for [`Action::Rewrite`], which takes none.
+    /// The note of a request that the route takes; none for [`Action::Rewrite`], which takes no requests.
     pub mark: Option<RouteMark>,
-    /// What is done.
+    /// The action.
     pub action: Action<H>,
     /// The handler that passes on what [`Action::Redirect`] or [`Action::Respond`] answers; nothing for other actions, and
     /// where the answer is the response. See [`Routed::Answer`](crate::Routed::Answer).
     pub answering: Option<H>,
 }
 
-/// What a route notes in the [`RouteNote`](serow_message::RouteNote) of a request that it takes, if there is one.
+/// The note of a route in the [`RouteNote`](serow_message::RouteNote) of a request that it takes, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteMark {
     /// Its number.
     pub number: u32,
-    /// Whether what its stars or groups match is noted as well.
+    /// Whether the texts that its stars or groups match are noted as well.
     pub has_captures: bool,
 }
 
@@ -92,7 +92,7 @@ impl<H> Route<H> {
     }
 }
 
-/// What is done with a request.
+/// The action of a route for a request.
 #[derive(Clone, Debug)]
 pub enum Action<H> {
     /// A handler answers it.

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_sites_claim() {
+    fn a_host_that_is_claimed_twice_is_an_error() {
         let cases: [(&[&[&str]], &str); 5] = [
             (&[&["a", "A."]], "site 1: the host a is named twice: name it once"),
             (&[&["a"], &["b", "a"]], "site 2: site 1 has the host a as well: name it in one of them"),

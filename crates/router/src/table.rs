@@ -34,7 +34,7 @@ pub(crate) struct Table {
     not_implemented: FixedResponse,
 }
 
-/// What a request comes to.
+/// The destination of a request.
 #[derive(Debug)]
 pub(crate) enum Decision<'a> {
     /// To this answer, which the handler of this number passes on.
@@ -43,7 +43,7 @@ pub(crate) enum Decision<'a> {
     Respond { number: usize, handler: Option<usize> },
     /// To the handler of this number, whose response gets these changes.
     Handle { handler: usize, headers: Cow<'a, HeaderChanges> },
-    /// To the handler of this number if it can answer, and otherwise to what [`Table::resume`] decides.
+    /// To the handler of this number if it can answer, and otherwise where [`Table::resume`] decides.
     Try { handler: usize, headers: Cow<'a, HeaderChanges>, next: Next },
 }
 

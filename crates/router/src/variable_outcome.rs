@@ -1,4 +1,4 @@
-//! What a route answers, with the values of variables filled in.
+//! Answers of a route with the values of variables filled in.
 
 use serow_message::{Method, Request, RequestClient, Response};
 use serow_variables::{Captures, Expression, Source, clean_path};
@@ -12,8 +12,8 @@ use crate::{
     routes::{Missed, Outcome, Path, Start},
 };
 
-/// What a route answers whose headers, destination or body have variables, or whose handler gets other headers than the
-/// client sent.
+/// The answer of a route whose headers, destination or body have variables, or whose handler gets other headers than
+/// the client sent.
 #[derive(Debug)]
 pub(crate) struct VariableOutcome {
     captured: Captured,
@@ -40,22 +40,22 @@ pub(crate) struct Rewriting {
 /// Where captures come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Captured {
-    /// There are none, or nobody reads them.
+    /// There are none, or nothing uses them.
     Nothing,
-    /// What the stars of the route's path stand for.
+    /// The texts that the stars of the route's path stand for.
     Stars,
     /// The groups of an expression.
     Groups(Expression),
 }
 
-/// What a route answers to a request.
+/// The answer of a route to a request, with values filled in.
 #[derive(Debug)]
 pub(crate) enum Filled {
     /// This response.
     Answer(Response),
-    /// What the handler says, with these changes, to a request with others.
+    /// The response of the handler, with the first changes, to a request with the second ones.
     Handle { handler: usize, headers: HeaderChanges, request_headers: HeaderChanges },
-    /// The same, if the handler can say anything.
+    /// The response of the handler, with these changes, if it has one.
     Try { handler: usize, headers: HeaderChanges },
 }
 

@@ -10,7 +10,7 @@ use super::{Destination, InvalidRedirect, Kind};
 pub(super) enum Part {
     /// As it is sent.
     Text(String),
-    /// What the next star of the path stands for.
+    /// The text that the next star of the path stands for.
     Star(Place),
     /// The host that was asked for.
     Host,
@@ -72,7 +72,7 @@ impl Destination {
                 reader.read_host(&text[..host])?;
                 (Kind::Url, &text[host..])
             }
-            // What the settings have in a map may be a whole URL, with a query.
+            // The values of a map in the settings may be whole URLs, with a query.
             None if is_trusted => (Kind::Url, text),
             None => (Kind::Path, text),
         };

@@ -1,4 +1,4 @@
-//! What a request costs in memory: nothing, where it is neither rewritten nor redirected.
+//! Allocations of a request: none, where it is neither rewritten nor redirected.
 
 use std::future::{Future, ready};
 

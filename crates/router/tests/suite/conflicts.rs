@@ -29,7 +29,7 @@ fn routes_that_are_never_reached() {
         (vec![handle("/a*", ""), handle("/*a", "")], None),
         (vec![handle("/*", "").methods(&["GET"]), handle("/*", "")], None),
         (vec![handle("/*", "").methods(&["GET"]), handle("/*", "").methods(&["POST"])], None),
-        // What is rewritten comes to routes that its first path would never have come to.
+        // A rewritten request reaches routes that its first path would never have reached.
         (vec![handle("/b", ""), rewrite("/a", "/b"), handle("/b", "")], None),
         (vec![rewrite("/*", "/x/*"), handle("/x/*", "")], None),
     ];

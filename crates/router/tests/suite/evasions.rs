@@ -1,4 +1,4 @@
-//! Nobody comes around a route by the spelling of a path: what stands behind it is a folder of files.
+//! Clients cannot evade a route by the spelling of a path. The route stands before a folder of files.
 
 use std::fs;
 

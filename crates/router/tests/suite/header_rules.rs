@@ -108,7 +108,7 @@ fn handlers_get_the_fields_that_site_and_route_set_in_requests() {
         ..Route::new("/u/*".parse().unwrap(), Action::Handle(Echo))
     };
     let all = Route::new("/*".parse().unwrap(), Action::Handle(Echo));
-    // What leaves the request to others does not change it.
+    // A route that leaves the request to others does not change it.
     let tried = Route::new("/*".parse().unwrap(), Action::Try(Echo));
     let first = Site { request_headers: of_site, ..site(&["a.example"], vec![tried, user, all]) };
     let other = site(&["b.example"], vec![Route::new("/*".parse().unwrap(), Action::Handle(Echo))]);

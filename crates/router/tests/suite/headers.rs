@@ -1,4 +1,4 @@
-//! What sites and routes change in the headers of their responses.
+//! Changes that sites and routes make to the headers of their responses.
 
 use crate::support::{With, answer, handle, redirect, request, respond, router, site};
 use serow_message::InvalidHeader;
@@ -49,7 +49,7 @@ fn a_field_is_set_in_place_of_all_of_its_name() {
 }
 
 #[test]
-fn what_cannot_be_set() {
+fn invalid_header_changes_are_refused() {
     let text = ChangeProblem::Text;
     for allowed in [&[][..], &[("X-A", "\u{e4} \t b")]] {
         assert!(HeaderChanges::new(allowed.iter().copied()).is_ok(), "{allowed:?}");

@@ -157,7 +157,7 @@ fn scope() -> Scope {
     Scope::new(maps()).of_site("a.example")
 }
 
-/// What a redirect of `/*` and of an expression with a group `id` leads to.
+/// The location that a redirect of `/*` and of an expression with a group `id` leads to.
 fn location(to: &str, target: &str, fields: &[(&str, &str)]) -> Result<String, String> {
     let by_path = Redirect::with_variables(to, 302, &scope().of_stars(1));
     let redirect = by_path.map_err(|error| error.to_string())?;

@@ -75,7 +75,7 @@ fn destinations() {
 }
 
 #[test]
-fn what_is_no_redirect() {
+fn invalid_redirects_are_refused() {
     use InvalidRedirect::{Character, Destination, Host, Placeholder, Query, Status};
     let cases = [
         ("/x", 200, Status),
@@ -139,7 +139,7 @@ fn statuses_and_bodies() {
 }
 
 #[test]
-fn who_does_not_say_which_host_is_not_sent_to_it() {
+fn a_request_without_a_valid_host_is_not_redirected_to_it() {
     let router = router::<Named>(vec![redirect("/*", "https://{host}{path}", 301)]);
     for host in [None, Some(""), Some(":80"), Some("a/b"), Some("a@b"), Some("a%2fb"), Some("[::g]"), Some("a..")] {
         assert_eq!(answer(&router, request("GET", "/", host)).status, 400, "{host:?}");

@@ -113,7 +113,7 @@ fn methods() {
         ("PURGE", "/b", 200, None),
         ("GET", "/b", 200, None),
         ("POST", "/b", 405, Some("GET, HEAD, PURGE")),
-        // What is rewritten for PURGE only comes to no route that takes PURGE; for GET, nothing is rewritten.
+        // The rewrite for PURGE leads to no route that takes PURGE; for GET, there is no rewrite.
         ("GET", "/c", 404, None),
         ("DELETE", "/d", 200, None),
         ("GET", "/d", 405, Some("DELETE")),
@@ -198,7 +198,7 @@ fn requests_about_no_path() {
 }
 
 #[test]
-fn what_a_handler_cannot_answer_goes_on_to_the_next_routes() {
+fn requests_that_a_handler_cannot_answer_go_on_to_the_next_routes() {
     let router = router(vec![
         rewrite("/old/*", "/new/*"),
         attempt("/*", "files").headers(&[("x-from", "files")]),

@@ -54,7 +54,7 @@ pub(crate) fn rewrite<H>(path: &str, to: &str) -> Route<H> {
     Route::new(path.parse().unwrap(), Action::Rewrite(to.parse().unwrap()))
 }
 
-/// What a route can say besides.
+/// Further settings of a route.
 pub(crate) trait With: Sized {
     fn methods(self, names: &[&str]) -> Self;
     fn headers(self, fields: &[(&str, &str)]) -> Self;
@@ -107,7 +107,7 @@ pub(crate) fn get(handler: &impl Handler, target: &str) -> Answer {
     answer(handler, request("GET", target, Some("example.com")))
 }
 
-/// What a future gives that has nothing to wait for.
+/// Returns the output of a future that has nothing to wait for.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
