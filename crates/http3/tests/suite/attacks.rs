@@ -1,4 +1,4 @@
-//! What a client can do to make a server work, or remember, for nothing; each by the name it is known by.
+//! Attacks by clients that make a server work, or remember, for nothing; each by the name it is known by.
 
 use core::time::Duration;
 
@@ -145,7 +145,7 @@ fn many_heads_that_do_not_end() {
 }
 
 #[test]
-fn what_heads_held_is_given_back() {
+fn memory_counted_for_heads_is_given_back() {
     let limits = Limits { sections: 3000, head: 1500, resets: 10_000, ..Limits::default() };
     let mut talk = Talk::begun(limits);
     let value = "v".repeat(1200);

@@ -9,7 +9,7 @@ mod pair;
 
 use self::pair::{Pair, Plan, request_head};
 
-/// What a driver may do.
+/// A step of a driver, or of the bytes between the ends.
 #[derive(Clone, Debug)]
 enum Operation {
     /// The client asks; so long is its body, the response's, and whether lengths are announced.

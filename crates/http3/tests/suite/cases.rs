@@ -77,7 +77,7 @@ fn run(file: &str) {
             let (mut events, mut frames) = (talk.events.clone(), talk.frames.clone());
             let (mut expected, mut sent) = (case.events.clone(), case.frames.clone());
             if pieces == Pieces::Interleaved {
-                // What happens on different streams has no order. Data come as they come.
+                // Events of different streams have no order. Data come in pieces of any size.
                 for lines in [&mut events, &mut expected, &mut frames, &mut sent] {
                     sort_by_stream(lines);
                 }

@@ -1,4 +1,4 @@
-//! What a client makes of servers that break rules, and of those that keep them.
+//! A client's handling of servers: those that break rules, and those that keep them.
 
 use core::time::Duration;
 

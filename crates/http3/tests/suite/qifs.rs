@@ -66,7 +66,7 @@ const ERRORS: [&str; 12] = [
     "err9: ",
 ];
 
-/// What a decoder announces.
+/// The settings that a decoder announces.
 #[derive(Clone, Copy)]
 struct Settings {
     capacity: usize,

@@ -26,7 +26,7 @@ fn the_examples_of_the_rfc() {
     assert_eq!(inputs, 9);
 }
 
-/// What comes of one input of an example.
+/// The outcome of one input of an example.
 fn execute(input: &str, decoder: &mut Decoder, received: &mut Vec<u8>) -> Vec<String> {
     let mut shown = Vec::new();
     let mut words = input.split(' ');
@@ -329,7 +329,7 @@ fn no_more_streams_are_blocked_than_the_peer_allows() {
 }
 
 #[test]
-fn what_is_sent_again_has_an_entry_that_later_sections_refer_to() {
+fn a_field_sent_again_gets_an_entry_that_later_sections_refer_to() {
     let mut encoder = encoder(4096, 0);
     assert_eq!(encode(&mut encoder, 0, &server("a")), unhex("0000 5f4d0161"));
     assert!(!encoder.has_output());
@@ -407,7 +407,7 @@ fn a_peer_that_never_acknowledges_costs_little() {
         let message = fields(&[("server", "a"), ("x-one", &format!("{}", stream / 3)), ("content-type", "a")]);
         let section = encode(&mut encoder, 4 * stream, &message);
         assert!(section.len() < 40);
-        // Nobody asks for the output.
+        // The output is never taken.
         output += usize::from(encoder.has_output());
     }
     assert!(output > 0);

@@ -36,7 +36,7 @@ pub(crate) fn encode(encoder: &mut Encoder, stream: u64, fields: &Fields) -> Vec
     block
 }
 
-/// What the encoder has for its stream.
+/// The instructions that the encoder has for its stream.
 pub(crate) fn instructions(encoder: &mut Encoder) -> Vec<u8> {
     let mut output = Vec::new();
     encoder.write(&mut output);
@@ -44,7 +44,7 @@ pub(crate) fn instructions(encoder: &mut Encoder) -> Vec<u8> {
     output
 }
 
-/// What the decoder has for its stream.
+/// The instructions that the decoder has for its stream.
 pub(crate) fn acknowledgements(decoder: &mut Decoder) -> Vec<u8> {
     let mut output = Vec::new();
     decoder.write(&mut output);

@@ -1,4 +1,4 @@
-//! What fuzzers of other implementations have collected: taken whole and split, as each kind of stream.
+//! The seeds of other implementations' fuzzers, read whole and split, as each kind of stream.
 
 use serow_http3::Limits;
 

@@ -1,4 +1,4 @@
-//! What a server says to a caller, in turn and out of it.
+//! The results of a server's methods, called in turn and out of turn.
 
 use core::time::Duration;
 
@@ -104,7 +104,7 @@ fn a_response_waits_for_its_request_and_is_one() {
 }
 
 #[test]
-fn what_a_body_may_have() {
+fn method_status_and_length_decide_whether_a_body_is_sent() {
     for (method, status, length, sends) in [
         ("GET", 200, BodyLength::Known(0), false),
         ("GET", 200, BodyLength::Known(1), true),

@@ -12,7 +12,7 @@ use serow_message::{Headers, Method, RequestHead, StatusCode, Target, Version};
 
 const NOW: Duration = Duration::from_secs(5);
 
-/// What one side knows of an exchange.
+/// The state of an exchange on one side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Half {
     /// Bytes still to be sent, and whether the end was.
@@ -34,7 +34,7 @@ pub(super) struct Plan {
     pub(super) trailers: bool,
 }
 
-/// What travels on a stream in one direction.
+/// The bytes in flight on a stream in one direction.
 #[derive(Debug, Default)]
 struct Lane {
     bytes: Vec<u8>,

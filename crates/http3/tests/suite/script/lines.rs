@@ -1,4 +1,4 @@
-//! What the client's lines stand for.
+//! The meaning of the client's lines.
 
 use serow_http3::{
     StreamId,
@@ -6,7 +6,7 @@ use serow_http3::{
     varint,
 };
 
-/// What a line gives to the server's transport.
+/// The input of the server's transport from one line.
 pub(crate) enum Said {
     /// Bytes of a stream; whether it ends behind them.
     Bytes(u64, Vec<u8>, bool),

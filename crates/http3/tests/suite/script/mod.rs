@@ -36,20 +36,20 @@ pub(crate) struct Talk {
     pub(crate) server: Server,
     pub(crate) now: Duration,
     decoder: Decoder,
-    /// What the transport holds of each stream, and whether it ends there.
+    /// The bytes of each stream that the transport holds, and whether it ends there.
     held: BTreeMap<u64, (Vec<u8>, bool)>,
-    /// What has come of each of the server's streams, and was not a whole frame.
+    /// Bytes from each of the server's streams that are not a whole frame yet.
     output: HashMap<u64, Vec<u8>>,
-    /// What is left to be sent of each response.
+    /// The rest of each response's body.
     bodies: HashMap<StreamId, Vec<u8>>,
-    /// What the server told its driver, a line for each event.
+    /// The server's events, a line for each.
     pub(crate) events: Vec<String>,
-    /// What it sent, a line for each frame.
+    /// The server's frames, a line for each.
     pub(crate) frames: Vec<String>,
     pub(crate) error: Option<ProtocolError>,
     /// Whether the driver takes events.
     pub(crate) takes_events: bool,
-    /// Whether what goes on the QPACK streams is noted.
+    /// Whether instructions on the QPACK streams are noted.
     pub(crate) notes_qpack: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a server makes of bytes of its client's streams, in whatever pieces they come; also for fuzzing.
+//! A server's reading of its client's streams, in pieces of any size; also for fuzzing.
 
 use core::time::Duration;
 
@@ -8,7 +8,7 @@ use serow_http3::{Limits, ProtocolError, Server, StreamId, StreamOrder};
 #[path = "../../../../http2/tests/suite/script/describe.rs"]
 pub(crate) mod describe;
 
-/// What was seen.
+/// The events and the error of a server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// A line for each event; data that follow each other are one.
