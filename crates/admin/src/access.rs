@@ -1,4 +1,4 @@
-//! What limits and other rules of access have decided: as JSON, as metrics for Prometheus, and as a table for people.
+//! Decisions of limits and other rules of access: as JSON, as metrics for Prometheus, and as a table for people.
 
 use std::{
     fmt::Write,
@@ -16,7 +16,7 @@ use serow_site::{ClientRequests, RateLimit, RefusedAddresses};
 
 use super::{metric_head::head, table, units::count, upstreams::label};
 
-/// What counts the decisions of a server's limits and other rules of access; by default nothing.
+/// The counters of a server's limits and other rules of access; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct AccessCounts {
     limits: Vec<Arc<RateLimit>>,

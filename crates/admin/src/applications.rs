@@ -37,10 +37,10 @@ pub(super) fn is_request(element: &Value) -> bool {
 /// The requests that workers have now.
 const RUNNING: &str = "running";
 
-/// What is so just now.
+/// The keys whose numbers are momentary.
 const MOMENTARY: [&str; 3] = ["workers", "busy", "waiting"];
 
-/// What is counted in each generation, or waits there.
+/// The keys whose numbers are sums over the generations: counters, and requests that wait.
 const SUMS: [&str; 4] = ["waiting", "requests", "replaced", "deaths"];
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_added_and_workers_are_of_the_one_that_serves() {
+    fn counters_are_added_and_workers_are_of_the_serving_generation() {
         let mut sum = Value::Null;
         total::add_ended(&mut sum, &report(3, 7, 100));
         let (draining, serving) = (report(2, 4, 10), report(4, 1, 1));

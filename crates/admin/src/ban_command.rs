@@ -13,19 +13,19 @@ use super::units::long_time;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BanCommand {
-    /// What to do.
+    /// The action.
     pub ban: BanAction,
     /// The client: an IPv4 address, an IPv6 address, or the /64 of one.
     pub client: String,
     /// How many seconds the ban lasts [default: 3600]
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// Why, for those who list bans.
+    /// The reason, for people who list bans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What to do with a client.
+/// An action on a client.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum BanAction {

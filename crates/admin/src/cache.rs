@@ -12,7 +12,7 @@ use super::{
     units::{bytes, count},
 };
 
-/// What it has counted, as JSON; null without a cache.
+/// The numbers of the cache, as JSON; null without a cache.
 pub(super) fn document(report: Option<&CacheReport>) -> Value {
     let Some(report) = report else { return Value::Null };
     let disk = report.disk.unwrap_or_default();
@@ -125,10 +125,10 @@ pub(super) fn lines(status: &Value) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What the store holds now.
+/// The keys of the store's present content.
 const HELD: [&str; 6] = ["responses", "bytes", "memory", "tags", "disk_bytes", "disk_limit"];
 
-/// What requests got, as metrics name it, and where the number stands.
+/// The results of requests, as metrics name them, and the keys of their numbers.
 const RESULTS: [(&str, &str); 6] = [
     ("hit", "hits"),
     ("stale", "stale_hits"),

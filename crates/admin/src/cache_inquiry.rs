@@ -1,4 +1,4 @@
-//! What the cache holds: the question of `serow cache`, and the answer for programs and people.
+//! Contents of the cache: the question of `serow cache`, and the answer for programs and people.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ pub(super) fn table(answer: &str) -> Option<String> {
     Some(lines + &table)
 }
 
-/// What fits on a screen.
+/// As many lines as fit on a screen.
 const MAX_LINES: usize = 20;
 
 #[cfg(test)]

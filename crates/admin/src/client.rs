@@ -46,7 +46,7 @@ pub struct LastOrder {
     pub failure: Option<String>,
 }
 
-/// What the client asks for.
+/// A request of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AdminRequest {
     Status,
@@ -229,7 +229,7 @@ impl AdminClient {
         self.send(&AdminRequest::Purge(json))
     }
 
-    /// What the cache holds, in JSON.
+    /// Returns the contents of the cache, in JSON.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ impl AdminClient {
         self.send(&AdminRequest::Cache(inquiry))
     }
 
-    /// What the cache holds, as lines for people.
+    /// Returns the contents of the cache, as lines for people.
     ///
     /// # Errors
     ///
@@ -446,7 +446,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// A generation has a minute to start, and the reload may have to wait for one that starts already.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
-/// What a status with ten thousands of servers takes: who sends more is not Serow, and is not kept in memory.
+/// The size of a status with ten thousands of servers: a peer that sends more is not Serow, and its response is not
+/// kept in memory.
 const MAX_RESPONSE: usize = 16 << 20;
 
 #[cfg(test)]

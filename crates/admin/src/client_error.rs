@@ -110,7 +110,7 @@ impl fmt::Display for AdminClientError {
             Reason::NotOurs => {
                 write!(f, "{address} is not a Serow admin socket: give the address that the server has as --admin")
             }
-            // What Serow itself says: the reason, which may have several lines.
+            // Serow itself gives a reason, which may have several lines.
             Reason::Refused(
                 StatusCode::BAD_REQUEST
                 | StatusCode::UNAUTHORIZED

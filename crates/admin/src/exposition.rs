@@ -1,9 +1,9 @@
-//! What is wrong with a text in Prometheus' format, for tests: the rules of `promtool check metrics`
+//! Faults of a text in Prometheus' format, for tests: the rules of `promtool check metrics`
 //! (github.com/prometheus/prometheus, model/textparse; client_golang, promlint).
 
 use std::collections::{HashMap, HashSet};
 
-/// What `promtool check metrics` would say; nothing where the text is right.
+/// Returns the faults that `promtool check metrics` would report; none where the text is right.
 pub(super) fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let mut families: HashMap<&str, &str> = HashMap::new();
@@ -38,7 +38,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
     faults
 }
 
-/// What is wrong with the name and the labels of a sample, which stands below this family's head.
+/// The fault of the name and the labels of a sample, which stands below this family's head.
 fn fault_of_sample(sample: &str, family: &str, kind: &str) -> Option<String> {
     let (name, labels) = sample.split_once('{').unwrap_or((sample, ""));
     let suffix = name.strip_prefix(family);
@@ -58,7 +58,7 @@ fn fault_of_sample(sample: &str, family: &str, kind: &str) -> Option<String> {
 }
 
 #[test]
-fn what_promtool_refuses_is_found() {
+fn faults_that_promtool_refuses_are_found() {
     let head = |name: &str, kind: &str| format!("# HELP {name} Text.\n# TYPE {name} {kind}\n");
     for (name, kind, samples, fault) in [
         ("a_total", "counter", "a_total 1\na_total{x=\"1\"} 2\n", None),

@@ -12,7 +12,7 @@ use super::{
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What the status says, as metrics.
+/// Returns the status as metrics.
 pub(super) fn text(status: &Value) -> String {
     let mut text = String::new();
     for Metric { name, kind, explanation, samples } in METRICS {

@@ -8,7 +8,7 @@ use serow_site::MirrorReport;
 
 use super::{metric_head::head, table, units::count, upstreams::label};
 
-/// What they have counted, as JSON.
+/// The numbers of mirrors, as JSON.
 pub(super) fn document(mirrors: &[MirrorReport]) -> Value {
     let mirror = |report: &MirrorReport| {
         let MirrorReport { name, upstream, sent, dropped, failed } = report;

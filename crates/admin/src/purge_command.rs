@@ -12,14 +12,14 @@ use super::units::count;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PurgeCommand {
-    /// What to purge.
+    /// The responses to purge.
     pub purge: PurgedResponses,
     /// Whether responses become stale instead of being removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub soft: bool,
 }
 
-/// What is purged.
+/// The responses that a command purges.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgedResponses {
@@ -46,7 +46,7 @@ impl PurgeCommand {
     ///
     /// # Errors
     ///
-    /// What is wrong, and what to write; one line.
+    /// Says what is wrong, and what to write; one line.
     pub fn check(&self) -> Result<(), String> {
         match &self.purge {
             PurgedResponses::Url(text) | PurgedResponses::Prefix(text) => uris(text).map(drop),

@@ -13,7 +13,7 @@ pub struct ServerCommand {
     pub upstream: String,
     /// Its address, or its id; of one that is to be added, all that a settings file says of it.
     pub server: String,
-    /// What to do with it.
+    /// The action.
     pub action: Action,
     /// Its new weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct ServerCommand {
     pub persist: bool,
 }
 
-/// What to do with a server.
+/// An action on a server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {

@@ -49,7 +49,7 @@ fn row(server: &Value) -> [String; 7] {
     [name(server), state, number("weight"), active, number("requests"), number("failures"), latency]
 }
 
-/// What is special about it, and why it is not asked, if that is known.
+/// Notes about a server: whether it is a backup, and why it is not up, if that is known.
 fn notes(server: &Value) -> Option<String> {
     let backup = Some("backup".to_owned()).filter(|_| server["backup"] == true);
     let reason = server["last_failure"].as_str().filter(|_| server["state"] != "up").map(on_one_line);

@@ -57,7 +57,7 @@ pub(super) fn set(value: &mut Value, key: &str, number: Value) {
     }
 }
 
-/// What of a server is counted, or under way, in each generation.
+/// The keys of a server whose numbers are sums over the generations: counters, and work in progress.
 const SUMS: [&str; 7] = ["active", "requests", "failures", "retries", "cut", "unsolicited", "connections"];
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_added_and_the_rest_is_of_the_one_that_serves() {
+    fn counters_are_added_and_the_rest_is_of_the_serving_generation() {
         let mut sum = Value::Null;
         total::add_ended(&mut sum, &report("down", 7, 100));
         let (draining, serving) = (report("down", 2, 10), report("up", 1, 1));

@@ -17,27 +17,27 @@ use super::{AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors};
 /// Where the numbers of one server come from.
 #[derive(Clone)]
 pub struct Sources {
-    /// What the server counts.
+    /// The server's counters.
     pub status: Status,
-    /// What its access log counts.
+    /// The counters of its access log.
     pub log: LineCounter,
     /// The routes whose requests are counted.
     pub routes: CountedRoutes,
-    /// The servers that it asks.
+    /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
-    /// What copies requests.
+    /// The mirrors, to which it copies requests.
     pub mirrors: Vec<Mirror>,
     /// Where it caches responses, if it does.
     pub cache: Option<CacheStore>,
-    /// What shares limits with other servers.
+    /// The fleet, with which it shares limits.
     pub fleet: Option<Arc<Fleet>>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
     /// The clients that it refuses.
     pub bans: Bans,
-    /// What its limits have decided.
+    /// The decisions of its limits and other rules of access.
     pub access: AccessCounts,
     /// Whether it is in maintenance.
     pub maintenance: MaintenanceSwitch,

@@ -1,4 +1,4 @@
-//! What an admin endpoint reports on and controls: one server, or a master with its generations.
+//! The server, or the master with its generations, that an admin endpoint reports on and controls.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use super::{
     purge_command::PurgeCommand, server_command::ServerCommand, sources::Sources, total,
 };
 
-/// What an admin endpoint reports on and controls.
+/// The server or master that an admin endpoint reports on and controls.
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each request of an administrator")]
 pub enum Subject {
@@ -21,7 +21,7 @@ pub enum Subject {
     Server {
         /// Where its numbers come from.
         sources: Sources,
-        /// What ends it.
+        /// Ends it.
         stopper: Stopper,
         /// Reloads its application, if it has one.
         reloader: Option<Reloader>,
@@ -87,7 +87,7 @@ impl Subject {
         self.command(&command, false, |sources| command.apply(sources.cache.as_ref())).await
     }
 
-    /// What the cache of the serving generation holds, in JSON.
+    /// Returns the contents of the cache of the serving generation, in JSON.
     pub(super) async fn cache(&self, inquiry: CacheInquiry) -> Result<String, Refusal> {
         self.command(&inquiry, false, |sources| inquiry.answer(sources.cache.as_ref())).await
     }
@@ -124,7 +124,7 @@ impl Subject {
     }
 }
 
-/// What all generations counted, those that have ended too, and which there are.
+/// Returns the sums of all generations, those that have ended too, and the list of generations.
 pub(super) fn of_generations(report: &Report) -> Value {
     let mut sum = report.ended.clone().unwrap_or_default();
     for generation in &report.generations {

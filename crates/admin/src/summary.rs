@@ -8,7 +8,7 @@ use super::{
     units::{bytes, count, long_time, short_time},
 };
 
-/// What the JSON says, in lines; nothing where it is not the status of a server.
+/// Returns the JSON as lines for people; nothing where it is not the status of a server.
 pub(crate) fn of(json: &str) -> Option<String> {
     let status: Value = serde_json::from_str(json).ok()?;
     let lines = lines(&Numbers(&status))?;

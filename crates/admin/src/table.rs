@@ -18,7 +18,7 @@ fn line(row: &[String], widths: &[usize], words: usize) -> String {
     format!("{before}{}\n", cells.collect::<String>().trim_end())
 }
 
-/// What the widest cell takes that is within its column.
+/// The width of the widest cell that is within its column.
 fn width<const COLUMNS: usize>(rows: &[[String; COLUMNS]], column: usize) -> usize {
     let widths = rows.iter().map(|row| row.get(column).map_or(0, |cell| cell.chars().count()));
     widths.filter(|width| column > 0 || *width <= MAX_NAME).max().unwrap_or(0)

@@ -1,11 +1,11 @@
-//! Adding up what several generations of a server counted.
+//! Sums of the numbers that several generations of a server counted.
 
 use serde_json::{Map, Value};
 
 use super::{applications, bans, cache, histogram, servers};
 
-/// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though
-/// it may not have come to say so.
+/// Adds the last report of a generation that has ended. Connections and requests that it had open or under way at that
+/// time are gone, though it may not have come to say so.
 pub fn add_ended(total: &mut Value, report: &Value) {
     let mut report = report.clone();
     for path in MOMENTARY {
@@ -105,7 +105,7 @@ fn set_quantiles(delays: &mut Map<String, Value>) {
     }
 }
 
-/// What is so just now, and not since the beginning.
+/// The paths of momentary numbers, which do not count from the beginning.
 pub(super) const MOMENTARY: [&str; 9] = [
     "/connections/open",
     "/connections/open_http1",
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_has_nothing_open() {
+    fn an_ended_generation_has_nothing_open() {
         let mut total = Value::Null;
         let crashed =
             json!({ "connections": { "open": 7, "accepted": 9 }, "requests": { "in_progress": 3, "total": 5 } });

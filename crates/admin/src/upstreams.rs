@@ -33,7 +33,7 @@ struct Listed<'a> {
     /// Good and bad checks in a row.
     rise: u64,
     fall: u64,
-    /// What a check does; `none` where there are none.
+    /// The kind of its checks; `none` without checks.
     kind: &'a str,
     /// The port that was set for checks; 0 where none was.
     port: u64,
