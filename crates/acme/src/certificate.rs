@@ -205,7 +205,7 @@ impl MaintainedCertificate {
         }
     }
 
-    /// What is to be done now.
+    /// Returns the step that is due now, or the wait until the next one.
     pub(crate) fn next(&self, now: SystemTime) -> Step {
         self.state.borrow().next(now)
     }

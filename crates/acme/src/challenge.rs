@@ -31,7 +31,7 @@ pub struct ChallengeSettings {
     pub dns: Option<DnsProvider>,
 }
 
-/// What changes DNS records, if anything has to.
+/// The program or server that changes DNS records, if they have to be changed.
 #[derive(Clone, Debug)]
 pub enum DnsProvider {
     /// A program.
@@ -175,7 +175,7 @@ impl Answers {
         Ok(())
     }
 
-    /// Withdraws an answer. What cannot be withdrawn does no harm, and is logged.
+    /// Withdraws an answer. An answer that cannot be withdrawn does no harm; the error log says why.
     pub(crate) async fn withdraw(&self, lease: &Lease, given: GivenAnswer) {
         let withdrawn = match &given {
             GivenAnswer::Http { token } => {

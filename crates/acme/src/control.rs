@@ -19,11 +19,11 @@ pub struct CertificateControl {
 pub struct CertificateCommand {
     /// One of its names.
     pub certificate: String,
-    /// What to do with it.
+    /// The action.
     pub action: CertificateAction,
 }
 
-/// What to do with a certificate.
+/// An action on a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateAction {

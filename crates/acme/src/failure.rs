@@ -14,11 +14,11 @@ pub(crate) struct Failure {
     pub(crate) text: String,
     /// How long the authority asks to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// What stored state is of no use any more.
+    /// The stored state that is of no use any more.
     pub(crate) stale: Option<StaleState>,
 }
 
-/// What kind of failure it was: it decides about the delay before the next attempt.
+/// The kind of a failure: it decides about the delay before the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum FailureKind {
     /// The authority does not answer, or not as one.
@@ -73,7 +73,7 @@ impl Failure {
         Self { text: format!("{}; it must find in the DNS: {}", self.text, records.join(", and: ")), ..self }
     }
 
-    /// What the authority has issued cannot be used, for this reason.
+    /// The authority has issued a certificate that cannot be used, for this reason.
     pub(crate) fn unusable(text: impl fmt::Display) -> Self {
         Self::new(FailureKind::Unusable, text.to_string())
     }

@@ -157,7 +157,7 @@ const ORDER_MARK: &str = "Ordered at: ";
 
 const PEM_BEGIN: &str = "-----BEGIN ";
 
-/// What begins the first line of a certificate that the fallback issued.
+/// The beginning of the first line of a certificate that the fallback issued.
 const FALLBACK_MARK: &str = "Issued by the fallback authority: ";
 
 /// The issuer of a certificate.

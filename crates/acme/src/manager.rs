@@ -62,7 +62,8 @@ impl OnDemandRequests {
     }
 }
 
-/// What a manager needs root's rights for, done; and what it reads from files that a sandbox may not allow later.
+/// A manager after the steps that need root's rights, and with the content of files that a sandbox may not allow it to
+/// read later.
 pub struct PreparedManager {
     settings: AcmeSettings,
     connector: TlsConnector,
@@ -227,7 +228,7 @@ impl CertificateManager {
         self.control.clone()
     }
 
-    /// What it stores in.
+    /// The storage that it uses.
     #[cfg(test)]
     pub(crate) fn storage(&self) -> Arc<Storage> {
         Arc::clone(&self.storage)
@@ -346,7 +347,7 @@ async fn requested(names: Option<&mut mpsc::UnboundedReceiver<CertificateName>>)
     }
 }
 
-/// What the tasks of all certificates share.
+/// The state that the tasks of all certificates share.
 pub(crate) struct Shared {
     pub(crate) authorities: Authorities,
     pub(crate) answers: Answers,

@@ -30,7 +30,7 @@ pub struct CertificateNameError {
 }
 
 impl CertificateNameError {
-    /// What is wrong, and what to write instead.
+    /// Says what is wrong, and what to write instead.
     #[must_use]
     pub fn problem(&self) -> &'static str {
         self.problem

@@ -22,7 +22,7 @@ use crate::{
     storage::{Lease, Storage, StorageError},
 };
 
-/// What is needed to order one certificate.
+/// The context in which one certificate is ordered.
 pub(crate) struct OrderContext<'a> {
     pub(crate) account: &'a Account,
     pub(crate) request: &'a CertificateRequest,
@@ -151,7 +151,7 @@ impl OrderContext<'_> {
         };
         let outcome = tokio::select! {
             outcome = validation => outcome,
-            // Whoever has the lock now goes on with the order; answers of both would differ.
+            // The process that has the lock now continues the order; the answers of both would differ.
             () = self.lease.lost() => Err(StorageError::LeaseLost.into()),
         };
         let records: Vec<_> = given.iter().filter_map(GivenAnswer::persistent).map(ToString::to_string).collect();

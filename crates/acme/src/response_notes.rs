@@ -1,5 +1,5 @@
-//! What responses of an authority contain and the ACME library does not hand on. Its requests run in the task of an order:
-//! so they leave notes for it.
+//! Notes on responses of an authority, for values that the ACME library does not pass on. Its requests run in the task
+//! of an order: so they leave notes for it.
 
 use std::{cell::RefCell, collections::HashMap, str::FromStr, time::Duration};
 
@@ -12,7 +12,7 @@ tokio::task_local! {
     static NOTES: RefCell<ResponseNotes>;
 }
 
-/// What the responses to one order contained.
+/// The values from the responses to one order.
 #[derive(Debug, Default)]
 struct ResponseNotes {
     /// Of the last response that was an error, with its URL.

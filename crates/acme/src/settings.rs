@@ -1,4 +1,4 @@
-//! What certificates to obtain, from whom, and where to keep them.
+//! Settings of the certificates to obtain: from which authority, and where they are kept.
 
 use std::{iter, path::PathBuf, sync::Arc};
 
@@ -8,7 +8,7 @@ use serow_tls::CertificateTable;
 
 use crate::{CertificateName, ChallengeSettings, OnDemand, StorageError, StoreSettings, storage::DirectoryStorage};
 
-/// What certificates to obtain, from whom, and where to keep them.
+/// Settings of the certificates to obtain: from which authority, and where they are kept.
 #[derive(Clone, Debug)]
 pub struct AcmeSettings {
     /// The certificates.

@@ -1,4 +1,4 @@
-//! What is to be done for one certificate, and when: a state machine without I/O and without a clock.
+//! The steps for one certificate, and their times: a state machine without I/O and without a clock.
 
 use std::time::{Duration, SystemTime};
 
@@ -69,7 +69,7 @@ pub(crate) enum EarlyRenewal {
     Suggested,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Order a certificate there.
@@ -107,7 +107,7 @@ impl CertificateState {
         Self { is_fresh: true, ..self }
     }
 
-    /// What is to be done now.
+    /// Returns the step that is due now, or the wait until the next one.
     pub(crate) fn next(&self, now: SystemTime) -> Step {
         let needed = match self.validity {
             _ if self.is_renewal_requested => now,

@@ -41,7 +41,7 @@ pub struct RedisStoreSettings {
     pub ca: Option<PathBuf>,
     /// How connections are encrypted, when the files have been read.
     pub(crate) tls: Option<Arc<ClientConfig>>,
-    /// What the names of all keys begin with: fleets with different ones share a database.
+    /// The beginning of the names of all keys: fleets with different ones share a database.
     pub prefix: String,
     /// A folder of this machine. In `store` below it, an encrypted copy of the certificates is kept, with which the server
     /// starts while Redis cannot be used.
@@ -99,7 +99,7 @@ pub(crate) enum StorageWatch {
     Redis(RedisWatch),
 }
 
-/// What has changed.
+/// The changes since the last check.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// The values of these keys.
@@ -272,7 +272,7 @@ impl Lease {
 }
 
 impl StorageWatch {
-    /// What has changed since the last call.
+    /// Returns the changes since the last call.
     pub(crate) async fn changes(&mut self) -> Changes {
         match self {
             Self::Directory(watch) => Changes::Keys(watch.changes()),

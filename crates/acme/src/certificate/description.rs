@@ -1,4 +1,4 @@
-//! What logs and reports say of a certificate.
+//! Descriptions of a certificate for logs and reports.
 
 use std::{
     fmt,

@@ -30,7 +30,7 @@ pub(crate) struct PersistentRecord {
     account: String,
 }
 
-/// What is wrong with a record that exists.
+/// The reason why a record that exists does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mismatch {
     /// It is for another authority.
@@ -42,8 +42,8 @@ enum Mismatch {
 }
 
 impl DnsPersist {
-    /// What is missing for a name, in a line with the whole record; nothing if it can be validated, or if name servers do
-    /// not answer here: the authority may reach them.
+    /// Returns the record that is missing for a name, and why the present one does not count, in a line; nothing if the
+    /// name can be validated, or if name servers do not answer here: the authority may reach them.
     pub(crate) async fn problem(&self, record: &PersistentRecord, now: SystemTime) -> Option<String> {
         let servers = self.server.into_iter().collect();
         let resolver = Resolver::new(ResolverSettings { servers, ..ResolverSettings::default() });
@@ -77,7 +77,7 @@ impl PersistentRecord {
     pub(crate) fn new(name: &CertificateName, issuers: Vec<String>, account: &str) -> Result<Self, Failure> {
         let invalid = || Failure::refused("the authority's challenge dns-persist-01 is invalid");
         let domain = name.domain().ok_or_else(|| Failure::refused("an address has no DNS records"))?;
-        // What is shown is copied into zone files.
+        // The record that is shown is copied into zone files.
         let is_plain = |text: &String| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
         };

@@ -31,7 +31,7 @@ struct NameServer {
     address: SocketAddr,
 }
 
-/// What a name server says about a record.
+/// A name server's answer about a record.
 enum Publication {
     Published,
     Missing,
@@ -252,7 +252,7 @@ mod tests {
         let record = "_acme-challenge.example.com.";
         let second = start("");
         let name_server_port = relay([127, 0, 0, 2], second.address);
-        // Nobody answers at 127.0.0.3.
+        // There is no name server at 127.0.0.3.
         let records = "@ NS second\nsecond A 127.0.0.2\n@ NS third\nthird A 127.0.0.3\n";
         let server = start(records);
         let first_of_two = DnsUpdate { name_server_port, ..update(&server) };

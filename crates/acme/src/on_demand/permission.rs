@@ -25,7 +25,7 @@ enum Source {
 pub(crate) enum Permission {
     Granted,
     Refused,
-    /// Nobody knows at present.
+    /// The source of permissions does not answer at present.
     Unanswered,
 }
 

@@ -1,4 +1,4 @@
-//! What is known about names that clients request: bounded, without I/O and without a clock.
+//! The state of names that clients request: bounded, without I/O and without a clock.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::OrderRate;
 
-/// What is known about names that clients request.
+/// The state of names that clients request.
 pub(crate) struct DemandState {
     places: HashMap<Box<str>, Place>,
     /// Names in the state [`Place::Asking`].
@@ -35,7 +35,7 @@ enum Place {
     },
 }
 
-/// What a request leads to.
+/// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// There will be no certificate soon.

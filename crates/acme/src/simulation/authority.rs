@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use crate::HttpChallenges;
 
-/// What goes wrong.
+/// Faults of the simulated authority.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     /// Of a hundred answers, so many are faulty.
     pub(super) of_hundred: u32,
-    /// From when to when nobody answers.
+    /// Times in which the authority does not answer, from the key to the value.
     pub(super) outages: BTreeMap<SystemTime, SystemTime>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Lie {
 /// When to renew a certificate that was issued at a time, with a lifetime.
 pub(super) type Suggestion = fn(SystemTime, Duration) -> (SystemTime, SystemTime);
 
-/// What the authority counted.
+/// The counters of the authority.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) orders: usize,
@@ -327,7 +327,7 @@ impl State {
         response(200, self.order(number).to_string())
     }
 
-    /// What becomes of an order with this request.
+    /// Returns the status of an order with this request, and its certificate.
     fn result(&self, mut request: CertificateSigningRequestParams) -> (OrderStatus, Option<String>) {
         let parameters = &mut request.params;
         match self.lie {

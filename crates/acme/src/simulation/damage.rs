@@ -11,7 +11,7 @@ use serow_tls::CertificateTable;
 
 use crate::CertificateControl;
 
-/// What happens to the files between two runs.
+/// A change of the files between two runs.
 type Damage = fn(&mut String);
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use super::{
     now, validity,
 };
 
-/// What a simulation counted.
+/// The counters of a simulation.
 #[derive(Debug)]
 struct Outcome {
     /// Hours in which some name had an expired certificate, or none.

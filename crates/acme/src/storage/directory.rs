@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_was_writing_is_removed_an_hour_later() {
+    fn unfinished_files_of_a_killed_process_are_removed_an_hour_later() {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("acme");
         DirectoryStorage::create(&folder, &["a".to_owned()], None).unwrap();

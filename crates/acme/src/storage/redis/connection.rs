@@ -32,7 +32,7 @@ pub(super) struct RedisConnection {
     client: Client,
     /// Host and port.
     name: String,
-    /// What the names of all keys begin with.
+    /// The beginning of the names of all keys.
     prefix: String,
     secret: StoreSecret,
     tls: Option<Arc<ClientConfig>>,

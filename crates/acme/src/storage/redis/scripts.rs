@@ -1,4 +1,4 @@
-//! What Redis does in one step: scripts, whose keys are all declared, and which a cluster or Dragonfly run as well.
+//! Scripts that Redis runs in one step each. Their keys are all declared, and a cluster or Dragonfly run them as well.
 
 /// Notes which run of Redis this is. If it is another one than the servers know, values may be missing: for some time
 /// nobody takes a lock, so that those who have a certificate can write it back before others order one. Returns the

@@ -95,7 +95,7 @@ async fn values_are_shared_and_encrypted() {
     assert_eq!(other.read("a/c.pem").await.unwrap(), None);
     let stored: Vec<u8> = command(&one, &["GET", &one.value_key("a/b.pem")]).await;
     assert!(!stored.windows(3).any(|part| part == b"KEY"));
-    // Whoever can write to Redis cannot give a name the certificate of another one.
+    // An attacker who can write to Redis cannot give a name the certificate of another one.
     command::<i64>(&one, &["COPY", &one.value_key("a/b.pem"), &one.value_key("a/c.pem")]).await;
     assert!(matches!(other.read("a/c.pem").await, Err(StorageError::Sealed(..))));
     one.remove(&lease, "a/b.pem").await.unwrap();
@@ -213,7 +213,7 @@ async fn a_redis_that_has_lost_everything_gets_back_what_its_servers_have() {
     assert!(begun.elapsed() < Duration::from_secs(2));
     server.process = Server::process(server.folder.path());
     eventually(async || watch.changes().await == Changes::All).await;
-    // Nobody orders before the others have written back what they have; an order that was begun goes on.
+    // No server orders before the others have written back their values; an order that was begun goes on.
     assert!(one.lock("b").await.unwrap().is_none());
     eventually(async || other.read("a.pem").await.is_ok()).await;
     assert!(other.lock("b").await.unwrap().is_none());

@@ -56,7 +56,7 @@ impl RedisWatch {
         Self { storage, version: 0, run: String::new(), connection: 0 }
     }
 
-    /// What has changed since the last call. While Redis cannot be used, nothing has.
+    /// Returns the changes since the last call. While Redis cannot be used, there are none.
     pub(crate) async fn changes(&mut self) -> Changes {
         match self.poll().await {
             Ok(changes) => changes,
@@ -81,7 +81,7 @@ impl RedisWatch {
         }
         let challenges: Vec<_> = keys.iter().filter(|key| key.starts_with("challenges/")).cloned().collect();
         let values = self.storage.read_all(&challenges).await?;
-        // Nobody validates with one that cannot be decrypted.
+        // The authority cannot validate with an answer that cannot be decrypted: it counts as missing.
         let values = values.into_iter().map(|value| value.and_then(Result::ok));
         if is_all {
             // Only now: until the new ones have been read, the known ones are answered.
