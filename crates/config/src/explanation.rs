@@ -1,5 +1,5 @@
-//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It
-//! can be read again and says the same.
+//! The settings of a file in other words: all that differ from the defaults, each value in its shortest form. The text
+//! can be read again as a settings file and means the same.
 
 use std::{fmt::Write, path::PathBuf};
 
@@ -23,7 +23,7 @@ use crate::{
 };
 use serow_settings::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
-/// What a file says.
+/// Writes the settings of a file as the text of another one.
 pub(super) fn of(table: &RootTable) -> String {
     let GeneralOptions { listening, tls, acme, http, logging, admin, limits, timeouts } = &table.general;
     let mut keys = Keys::default();

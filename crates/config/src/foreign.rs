@@ -11,7 +11,7 @@ pub(crate) fn explained(sources: &Sources, faults: Vec<Fault>) -> Vec<Fault> {
     }
 }
 
-/// What to say of a text that is a file of another server.
+/// The message about a text that is a file of another server; `None` for other texts.
 fn told(text: &str) -> Option<&'static str> {
     let lines = || text.lines().map(str::trim);
     let opens_block = |line: &str| {

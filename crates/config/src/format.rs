@@ -1,4 +1,5 @@
-//! What the keys of a settings file mean while it is still a tree.
+//! Properties of keys that count while a settings file is still a tree: which tables included files may have, and which
+//! values name variables.
 
 use serow_document::Format;
 

@@ -38,7 +38,7 @@ use serow_proxy::Upstream;
 use serow_settings::{Application, ApplicationHost, ServerSettings};
 use serow_site::{CacheStore, Mirror, Site};
 
-/// What is wrong with a settings file, as it is shown, and texts on one line.
+/// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,
     file::{DEFAULT_FILE, Source, bytes},
@@ -66,7 +66,7 @@ pub struct Configuration {
     pub server: ServerSettings,
     /// The access logs.
     pub logs: LogRules,
-    /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
+    /// The handler: sites and routes. The TLS settings around it are in [`ServerSettings::encryption`].
     pub site: Site,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
@@ -76,7 +76,7 @@ pub struct Configuration {
     pub applications: Vec<Application>,
     /// Whether requests run CGI programs.
     pub has_cgi: bool,
-    /// What copies requests.
+    /// The mirrors, which copy requests.
     pub mirrors: Vec<Mirror>,
     /// Where responses are stored, if any are.
     pub cache: Option<CacheStore>,
@@ -89,7 +89,7 @@ pub struct Configuration {
     pub account: Option<Account>,
     /// The served folders.
     pub folders: Vec<ServedFolder>,
-    /// What access control needs while the server runs.
+    /// The parts of access control that the server needs while it runs.
     pub access: AccessControl,
     /// The files of certificates and of access control, which are read again when they change.
     pub renewed_files: Vec<PathBuf>,
@@ -178,7 +178,7 @@ pub fn schema() -> Value {
 fn understand(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
     with_document(sources, |document, problems| {
         let table = read_root(document, problems)?;
-        // What is half read would seem to mean less than it does.
+        // A table that is read only in part would seem to mean less than it does.
         if !problems.is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a settings file means as a whole.
+//! The meaning of a settings file as a whole.
 
 pub(crate) mod access;
 pub(crate) mod account;
@@ -163,7 +163,7 @@ pub(crate) fn of(
     })
 }
 
-/// What handlers need to know of the server: its threads, the time for its end, and whom it refuses.
+/// The properties of the server that handlers need: its number of threads, the time that it has to stop, and its bans.
 fn for_handlers(server: Option<&ServerSettings>) -> (usize, Duration, Bans) {
     server.map_or((1, Duration::ZERO, Bans::default()), |server| (server.workers, server.grace, server.bans.clone()))
 }
@@ -241,7 +241,7 @@ fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
 }
 
 impl FilesTable {
-    /// What it serves, where the settings file is in this folder.
+    /// The folder that it serves, where the settings file is in `folder`.
     fn served_folder(&self, folder: &Path) -> ServedFolder {
         let is_next = self.settings.missing == MissingChoice::Next;
         let is_listed = !is_next && self.folder.content.listing != ListingChoice::Off;

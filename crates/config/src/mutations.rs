@@ -94,7 +94,7 @@ fn the_examples_are_right() {
 }
 
 #[test]
-fn what_was_made_wrong_is_refused() {
+fn files_made_wrong_are_refused() {
     let folder = surroundings();
     let mut random = Random::new(5);
     let mut counts = vec![0; WAYS.len()];

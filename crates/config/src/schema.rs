@@ -70,7 +70,7 @@ pub(crate) fn schema() -> Value {
     schema
 }
 
-/// What is at the root, beside the sites, under headings.
+/// The keys at the root, beside the sites, under headings.
 pub(crate) fn of_root() -> Vec<(String, Shape)> {
     vec![
         ("Files".to_owned(), Shape::of::<IncludeTable>()),
@@ -94,7 +94,7 @@ fn administration() -> (String, Shape) {
     (heading, shape.and(Shape::of::<MetricsTable>()))
 }
 
-/// What is in an `[[upstream]]`, under headings.
+/// The keys of an `[[upstream]]`, under headings.
 pub(crate) fn of_upstream() -> Vec<(String, Shape)> {
     vec![
         ("Servers".to_owned(), Shape::of::<UpstreamSettings>()),
@@ -108,12 +108,12 @@ pub(crate) fn of_upstream() -> Vec<(String, Shape)> {
     ]
 }
 
-/// What is in a table `proxy`, under headings.
+/// The keys of a table `proxy`, under headings.
 pub(crate) fn of_proxy() -> Vec<(String, Shape)> {
     vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingOptions>()]
 }
 
-/// What is in a table `app`, under headings.
+/// The keys of a table `app`, under headings.
 pub(crate) fn of_app() -> Vec<(String, Shape)> {
     vec![
         ("Application".to_owned(), Shape::of::<AppSettings>()),
@@ -121,7 +121,7 @@ pub(crate) fn of_app() -> Vec<(String, Shape)> {
     ]
 }
 
-/// What is in a table `php`, under headings.
+/// The keys of a table `php`, under headings.
 pub(crate) fn of_php() -> Vec<(String, Shape)> {
     vec![
         ("Scripts".to_owned(), Shape::of::<PhpSettings>()),
@@ -131,7 +131,7 @@ pub(crate) fn of_php() -> Vec<(String, Shape)> {
     ]
 }
 
-/// What is in a table `files`, under headings.
+/// The keys of a table `files`, under headings.
 pub(crate) fn of_files() -> Vec<(String, Shape)> {
     vec![
         ("Folder".to_owned(), Shape::of::<FilesSettings>()),

@@ -36,7 +36,7 @@ pub struct UnreadableFolder {
     user: u32,
 }
 
-/// What a user has to be allowed to do with a folder.
+/// The permission that a user needs for a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Enter,
@@ -45,7 +45,7 @@ enum Wanted {
 }
 
 impl ServedFolder {
-    /// What keeps the effective user of this process from it; nothing where that may read it.
+    /// The obstacle that keeps the effective user of this process from using it; nothing where there is none.
     pub fn unreadable(&self) -> Option<UnreadableFolder> {
         // Where this fails, the folder is gone, which others report.
         let path = std::path::absolute(&self.path).ok()?;

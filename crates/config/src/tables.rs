@@ -1,4 +1,5 @@
-//! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
+//! A table of a settings file that several types read, each the keys it knows. A key that none of them knows is a
+//! problem.
 
 pub(crate) mod access;
 pub(crate) mod cache;
@@ -58,8 +59,8 @@ impl<'t, 'p> TableReading<'t, 'p> {
         &self.place
     }
 
-    /// Reads what a type knows of the table; nothing where something of it is wrong. What is wrong is left out and the
-    /// rest read again, so that all is found.
+    /// Reads the keys of the table that a type knows; nothing where one of them is wrong. A wrong key is left out and
+    /// the rest read again, so that all errors are found.
     pub(crate) fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
         let mut without = Vec::new();
         loop {
@@ -70,7 +71,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
             };
             let key = problem.place().and_then(|place| place.key_below(&self.place)).map(str::to_owned);
             match problem.missing() {
-                // What is missing because it was wrong has been told.
+                // A key that is missing because it was wrong has been reported.
                 Some(missing) if without.iter().any(|key| key == missing) => {}
                 Some(missing) => self.missing.push((missing, problem)),
                 None => self.problems.add(meant::explained(problem, self.table, &self.place)),

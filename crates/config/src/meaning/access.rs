@@ -1,4 +1,4 @@
-//! What requests must pass before they reach a handler.
+//! Access control: the checks that requests must pass before they reach a handler.
 
 mod client_certificates;
 mod identity;
@@ -39,7 +39,7 @@ pub(crate) struct Access<'a> {
     proxying: &'a Proxying<'a>,
     problems: &'a Problems,
     limits: BTreeMap<String, Option<Arc<RateLimit>>>,
-    /// What shares limits; nothing in it if it has errors.
+    /// The fleet that shares limits; nothing in it if its settings have errors.
     fleet: Option<&'a Option<Arc<Fleet>>>,
     /// Where clients are banned who break a limit.
     bans: Bans,
@@ -52,7 +52,7 @@ pub(crate) struct Access<'a> {
 
 /// The parts of the server that access control needs.
 pub(crate) struct AccessParts<'a> {
-    /// What shares limits; nothing in it if it has errors.
+    /// The fleet that shares limits; nothing in it if its settings have errors.
     fleet: Option<&'a Option<Arc<Fleet>>>,
     proxying: &'a Proxying<'a>,
     trust: TrustedProxies,
@@ -88,18 +88,18 @@ struct Found {
     requests: Vec<Arc<ClientRequests>>,
 }
 
-/// What access control needs while the server runs.
+/// The parts of access control that the server needs while it runs.
 #[derive(Debug)]
 pub struct AccessControl {
     /// The limits.
     pub limits: Vec<Arc<RateLimit>>,
     /// The limits of requests of a client at the same time.
     pub requests: Vec<Arc<ClientRequests>>,
-    /// What was refused because of addresses.
+    /// The count of requests that were refused because of the client's address.
     pub refused_addresses: Arc<RefusedAddresses>,
     /// Files that are read again when they change.
     pub watched: WatchedFiles,
-    /// What shares limits with other servers.
+    /// The fleet, with which limits are shared.
     pub fleet: Option<Arc<Fleet>>,
     /// Where passwords wait to be checked; nothing where no site has users.
     pub passwords: Option<PasswordQueue>,
@@ -142,7 +142,7 @@ impl<'a> Access<'a> {
         this
     }
 
-    /// What requests to something with these settings must pass, inside of something with this guard.
+    /// The guard of a site or a route with these settings, inside of one with the guard `outer`.
     pub(crate) fn guard(
         &self,
         outer: Option<&Arc<Guard>>,
@@ -227,7 +227,7 @@ impl<'a> Access<'a> {
         self.found.borrow().files.clone()
     }
 
-    /// What it needs while the server runs.
+    /// Keeps the parts that the server needs while it runs.
     pub(crate) fn into_control(self) -> AccessControl {
         let found = self.found.into_inner();
         AccessControl {

@@ -25,7 +25,7 @@ use serow_settings::{
     program,
 };
 
-/// What an application answers.
+/// An application that answers requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct AppTable {
     pub(crate) settings: AppSettings,
@@ -217,7 +217,7 @@ fn short_name(command: &[String]) -> String {
     [&*file].into_iter().chain(words.map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
-/// What an application is called in logs: as it is written, with a number where another one is written so too.
+/// The name of an application in logs: as it is written, with a number where another application is written the same.
 fn free_name(table: &str, names: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{table}#{number}"));
     std::iter::once(table.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()

@@ -20,7 +20,7 @@ use serow_settings::options::LimitOptions;
 /// that take less have a policy that refuses the bodies between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyLimits {
-    /// What the root says.
+    /// The limit at the root.
     root: Option<SizeLimit>,
     /// Bytes that the server takes: as many as the handler that takes the most.
     largest: u64,
@@ -29,7 +29,7 @@ pub(crate) struct BodyLimits {
 /// A handler that reads bodies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyReader {
-    /// What its route or site says.
+    /// The limit of its route or site.
     pub(crate) limit: Option<SizeLimit>,
     /// Whether clients upload files to it.
     pub(crate) is_written: bool,

@@ -1,4 +1,4 @@
-//! What is cached, and how.
+//! Caching: the store of responses, and the cache settings of each route.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What rules about header fields mean.
+//! The meaning of rules about header fields.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct HeaderReading<'a> {
     pub(crate) problems: &'a Problems,
 }
 
-/// What a site or a route changes in header fields.
+/// The changes that a site or a route makes to header fields.
 #[derive(Clone)]
 pub(crate) struct HeaderMeaning {
     pub(crate) responses: HeaderChanges,

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is wrong with the internal routes of a site, and with what leads to them.
+/// The problems of the internal routes of a site, and of the handlers whose responses lead to them.
 pub(crate) fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
     let routes = match content {
         SiteContent::Routes(routes) => &routes[..],

@@ -79,7 +79,7 @@ fn secret_of(path: &Path) -> Result<zeroize::Zeroizing<String>, String> {
     Ok(text.to_owned().into())
 }
 
-/// What is wrong with the texts of a table.
+/// The problems of the texts in a table.
 fn wrong_texts(table: &LoginTable, place: &Place) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut add = |key: &str, text: String| problems.push(Problem::of_value(place.key(key), text));

@@ -1,4 +1,4 @@
-//! What the access logs of the root, of sites and of routes mean.
+//! The meaning of the access logs of the root, of sites and of routes.
 
 use std::{collections::BTreeSet, num::NonZeroU32, ops::RangeInclusive, path::Path, rc::Rc, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(crate) struct PlacedLogs {
     written: Vec<WrittenLog>,
     /// The format of logs inside that say nothing else.
     format: LogText,
-    /// What is written, read for this place.
+    /// The rules of the logs that are written, read for this place.
     pub(crate) rules: Arc<[LogRule]>,
     /// Whether names have a value at some places inside only, for each of which the rules are read again.
     has_names: bool,
@@ -253,5 +253,5 @@ fn ranges(statuses: Vec<StatusRange>) -> Vec<RangeInclusive<u16>> {
     statuses.into_iter().map(|range| range.0).collect()
 }
 
-/// What operators look for first: sampling does not take it away.
+/// Statuses that operators look for first: sampling does not drop them.
 const ERRORS: RangeInclusive<u16> = 500..=599;

@@ -1,4 +1,4 @@
-//! What conditions of routes and maps mean.
+//! The meaning of maps, and of the conditions of routes.
 
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 

@@ -136,5 +136,5 @@ fn paths(route: &RouteTable) -> impl Iterator<Item = &str> {
     route.settings.path.iter().flat_map(|paths| &paths.0).map(String::as_str)
 }
 
-/// Nobody's paths have these in them, and most regular expressions have one of them.
+/// Signs of a regular expression: most expressions have one of them, and paths have none.
 const SIGNS: [&str; 6] = [".*", ".+", "(?", "[0-9]", "[a-z", "\\"];

@@ -1,4 +1,4 @@
-//! What sites and routes do around their handlers.
+//! The policies of sites and routes around their handlers.
 
 mod cors;
 mod error_pages;

@@ -1,4 +1,4 @@
-//! What upstreams mean, and handing requests to them.
+//! The meaning of upstreams, and the proxies that hand requests to them.
 
 use std::{
     cell::RefCell,
@@ -149,7 +149,7 @@ impl<'a> Proxying<'a> {
         None
     }
 
-    /// What answers with what other servers answer; nothing where something is wrong, which is noted.
+    /// The proxy that answers with the responses of other servers; nothing where something is wrong, which is noted.
     pub(crate) fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Proxy> {
         self.speaking(None, table, scopes, place)
     }
@@ -238,14 +238,14 @@ impl<'a> Proxying<'a> {
         self.named.iter()
     }
 
-    /// What sends copies of requests to an upstream, or to a server without one; nothing where something is wrong, which
-    /// is noted.
+    /// The proxy that sends copies of requests to an upstream, or to a server without one; nothing where something is
+    /// wrong, which is noted.
     pub(crate) fn mirror(&self, table: &MirrorTable, place: &Place) -> Option<Proxy> {
         self.to_upstream_or_server(&table.upstream, without_options(), &place.key("upstream"))
     }
 
-    /// What asks an upstream, or a server without one, about requests; nothing where something is wrong, which is noted.
-    /// All fields that describe the client are passed on: whoever asks has written them.
+    /// The proxy that asks an upstream, or a server without one, about requests; nothing where something is wrong,
+    /// which is noted. It passes on all fields that describe the client: the access check has written them.
     pub(crate) fn asking(&self, name: &str, timeout: Duration, place: &Place) -> Option<Proxy> {
         let forwarding = ForwardingOptions {
             forwarded: ForwardedChoice::Off,
@@ -305,7 +305,7 @@ impl<'a> Proxying<'a> {
         Ok(upstream)
     }
 
-    /// What is wrong with a name that no upstream has.
+    /// The error about a name that no upstream has.
     fn unknown(&self, name: &str) -> String {
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
         match (near(name, &names), &names[..]) {

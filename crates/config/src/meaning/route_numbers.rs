@@ -15,7 +15,7 @@ use crate::{
     values::NetworkRule,
 };
 
-/// What is known of a route by its number.
+/// The properties of a route that are found by its number.
 #[derive(Debug, Clone)]
 pub(crate) struct NumberedRoute {
     /// The first host of its site; `*` for a site without hosts.

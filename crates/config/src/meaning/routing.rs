@@ -1,4 +1,4 @@
-//! What sites and routes mean.
+//! The meaning of sites and routes.
 
 mod answers;
 mod cgi;
@@ -57,7 +57,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) access: &'a Access<'a>,
     pub(crate) numbers: &'a RouteNumbers,
     pub(crate) listeners: &'a SiteListeners,
-    /// What copies requests.
+    /// The mirrors, which copy requests.
     pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
     /// Where responses are stored.
     pub(crate) caching: &'a Caching<'a>,

@@ -99,5 +99,5 @@ impl<'a> Scripting<'a> {
     }
 }
 
-/// What a state needs for the libraries and a small script, with some room.
+/// Bytes of memory that a Lua state needs for the libraries and a small script, with some room.
 const MIN_MEMORY: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Where sites and routes stand, and what the router says of those that contradict each other.
+//! Where sites and routes stand, and the router's errors about those that contradict each other.
 
 use serow_document::{Place, Problem};
 use serow_router::RouterError;
@@ -33,7 +33,7 @@ impl SitePlaces {
         numbers.map(|(number, _)| number).nth(route).unwrap_or(route)
     }
 
-    /// What the router of the internal routes says, where they stand.
+    /// An error of the router of the internal routes, at the place of the site or route that it is about.
     pub(crate) fn of_internal(&self, error: RouterError, site: usize) -> Problem {
         self.problem(&error.renumbered(site, |route| self.number(route, true)))
     }
@@ -47,7 +47,7 @@ impl SitePlaces {
     }
 }
 
-/// What the router says of sites that contradict each other, where they stand.
+/// An error of the router about sites that contradict each other, at the place of the site or route.
 pub(crate) fn of_router(error: RouterError, places: &[SitePlaces]) -> Problem {
     let site = error.site();
     match places.get(site) {

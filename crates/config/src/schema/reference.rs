@@ -1,4 +1,4 @@
-//! What can be in a settings file, for people: docs/settings.md, made of the schema.
+//! The reference of settings files for people: docs/settings.md, generated from the schema.
 
 use std::fmt::Write;
 
@@ -151,7 +151,7 @@ fn push_keys(text: &mut String, shape: &Shape) {
     }
 }
 
-/// What is written there.
+/// The form of the value that a key has.
 fn value(schema: &Value) -> String {
     let is = |name: &str| schema.get("type").is_some_and(|kind| kind == name);
     if let Some(title) = schema.get("title").and_then(Value::as_str) {

@@ -1,4 +1,4 @@
-//! What requests must pass before they reach a handler, as it is written.
+//! The checks that requests must pass before they reach a handler, as they are written.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -20,7 +20,7 @@ use crate::{
     values::{Count, RequestRate, choice},
 };
 
-/// What requests must pass; what a route does not say is as its site says.
+/// The checks that requests must pass; for a key that a route leaves out, that of its site counts.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct AccessSettings {
@@ -91,14 +91,15 @@ pub(crate) struct BasicTable {
     /// Password file, as serow password and htpasswd write it; it is read again when it changes.
     pub(crate) file: PathBuf,
 
-    /// What browsers show when they ask for the password [default: the first host of the site; without one, Restricted]
+    /// Realm, which browsers may show when they ask for the password [default: the first host of the site; without one,
+    /// Restricted]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) realm: Option<String>,
 
     /// Header field that names the user to applications and other servers, such as Remote-User [default: none]
     ///
-    /// What clients send in this field is removed. Applications in Ruby, Perl and Python (WSGI) have the name in
-    /// REMOTE_USER in any case.
+    /// Serow removes this field from the requests of clients. Applications in Ruby, Perl and Python (WSGI) have the
+    /// name in REMOTE_USER in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
 }

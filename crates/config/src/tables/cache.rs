@@ -74,7 +74,8 @@ pub(crate) struct RouteCacheTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ignore_query: Option<IgnoredNames>,
 
-    /// What is a part of the key beside scheme, host, path and query: ["header:X-Country", "cookie:currency"].
+    /// Header fields and cookies that are a part of the key, beside scheme, host, path and query: ["header:X-Country",
+    /// "cookie:currency"].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) key: Vec<String>,
 
@@ -100,15 +101,15 @@ pub(crate) struct RouteCacheTable {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) bypass: Vec<String>,
 
-    /// What the field Cache-Status says: on, off, or debug for the key as well [default: on]
+    /// Whether responses have the field Cache-Status: on, off, or debug for the key as well [default: on]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cache_status: Option<StatusFieldChoice>,
 }
 
-/// What the field Cache-Status says.
+/// The content of the field Cache-Status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusFieldChoice {
-    /// What the cache did.
+    /// How the cache handled the request.
     #[value(help = None)]
     On,
     /// Nothing.

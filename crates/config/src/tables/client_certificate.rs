@@ -24,7 +24,8 @@ pub(crate) struct ClientCertificateTable {
 
     /// Header field that names the user to applications and other servers, such as Remote-User [default: none]
     ///
-    /// The user is the common name; without one, the first alternative name. What clients send in this field is removed.
+    /// The user is the common name; without one, the first alternative name. Serow removes this field from the requests
+    /// of clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<String>,
 }

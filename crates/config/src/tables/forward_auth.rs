@@ -17,7 +17,7 @@ pub(crate) struct ForwardAuthTable {
 
     /// Header fields of its response that the request gets, such as Remote-User [default: none]
     ///
-    /// What clients send in these fields is removed, also if the response does not have them.
+    /// Serow removes these fields from the requests of clients, also if the response does not have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) copy: Option<Vec<String>>,
 

@@ -1,4 +1,4 @@
-//! What a route answers with, as it is written.
+//! The handlers of routes, as they are written.
 
 use std::path::PathBuf;
 
@@ -14,16 +14,16 @@ use crate::{
 };
 use serow_settings::options::FolderOptions;
 
-/// What a route answers with.
+/// The handler of a route.
 #[derive(Debug)]
 pub(crate) enum HandlerTable {
-    /// What lies in a folder.
+    /// The files of a folder.
     Files(Box<FilesTable>),
-    /// What an application answers.
+    /// An application.
     App(Box<AppTable>),
-    /// What CGI programs answer.
+    /// CGI programs.
     Cgi(Box<CgiTable>),
-    /// What other servers answer.
+    /// Other servers.
     Proxy(Box<ProxyTable>),
     /// A folder of PHP scripts.
     Php(Box<PhpTable>),
@@ -31,11 +31,11 @@ pub(crate) enum HandlerTable {
     Redirect(RedirectTable),
     /// A response that is always the same.
     Respond(RespondTable),
-    /// What a route behind it answers a request for another path with.
+    /// A route behind it, which gets the request with another path.
     Rewrite(RewriteSettings),
 }
 
-/// What lies in a folder.
+/// A folder whose files are served.
 #[derive(Debug)]
 pub(crate) struct FilesTable {
     pub(crate) settings: FilesSettings,

@@ -51,7 +51,7 @@ pub(crate) struct JwtTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Texts>,
 
-    /// What claims must be: { role = "admin", "realm_access.roles" = ["ops", "dev"] }. Other requests get 403.
+    /// Values that claims must have: { role = "admin", "realm_access.roles" = ["ops", "dev"] }. Other requests get 403.
     ///
     /// A claim inside of an object is named with dots. One of the values must be equal to the claim, or be an element of
     /// an array or of a text with spaces, as `scope` is.
@@ -64,11 +64,12 @@ pub(crate) struct JwtTable {
 
     /// Header fields that tell applications and other servers about claims: { X-Email = "email" }.
     ///
-    /// What clients send in these fields is removed.
+    /// Serow removes these fields from the requests of clients.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
 
-    /// What the challenge to requests without a token names [default: the first host of the site; without one, Restricted]
+    /// Realm in the challenge to requests without a token [default: the first host of the site; without one,
+    /// Restricted]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) realm: Option<String>,
 }

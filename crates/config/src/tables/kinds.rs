@@ -49,7 +49,7 @@ static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
     keys.collect()
 });
 
-/// What is wrong with a key that is none of those a table knows.
+/// The error about a key that is none of those that a table knows.
 pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     if key == "workers" && known.contains(&"processes") {
         return "unknown key `workers` here; the number of workers of an application is `processes`".to_owned();
@@ -65,7 +65,7 @@ pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     format!("unknown key `{key}` here; {told}it belongs to {homes}")
 }
 
-/// What is wrong with a key that no table knows.
+/// The error about a key that no table knows.
 fn unknown_everywhere(key: &str, known: &[&str], telling: Telling) -> String {
     let shown = names::shown(key);
     if let Some(counterpart) = nginx::counterpart(key) {

@@ -26,13 +26,13 @@ pub(crate) struct LoginTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client_secret_file: Option<PathBuf>,
 
-    /// What the provider is to tell about users, beside openid [default: ["email", "profile"]]
+    /// Scopes to request beside openid: the data about users that the provider sends [default: ["email", "profile"]]
     ///
     /// With "offline_access", most providers give out a refresh token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scopes: Option<Vec<String>>,
 
-    /// What claims must be: { groups = "admins", email_verified = "true" }. Other users get 403.
+    /// Values that claims must have: { groups = "admins", email_verified = "true" }. Other users get 403.
     ///
     /// A claim inside of an object is named with dots. One of the values must be equal to the claim, or be an element of
     /// an array or of a text with spaces.
@@ -45,7 +45,8 @@ pub(crate) struct LoginTable {
 
     /// Header fields that tell applications and other servers about claims: { Remote-Email = "email" }.
     ///
-    /// What clients send in these fields is removed. A field has at most 4,096 bytes; users with more cannot log in.
+    /// Serow removes these fields from the requests of clients. A field has at most 4,096 bytes; users with more cannot
+    /// log in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
 

@@ -22,20 +22,19 @@ pub(crate) struct MapTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct MapSettings {
-    /// What is looked up: a text with variables, such as $http_user_agent.
+    /// Text to look up, with variables such as $http_user_agent.
     pub(crate) from: String,
 
     /// Name of the variable that the map makes: backend for $backend.
     pub(crate) to: String,
 
-    /// Values of `from`, and what the variable is for them: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
+    /// Values of `from`, and the variable's value for each: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
     ///
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
-    /// the order of the file. Case does not matter but in regular expressions. What the variable is may have variables,
-    /// too.
+    /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too.
     pub(crate) values: Pairs,
 
-    /// What the variable is for all other values [default: nothing]
+    /// The variable's value for all other values of `from` [default: nothing]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) default: String,
 }

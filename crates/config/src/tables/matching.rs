@@ -1,4 +1,4 @@
-//! What a request must be besides its path and method, as it is written.
+//! Conditions of a request besides its path and method, as they are written.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,7 +11,7 @@ use crate::{
     values::choice,
 };
 
-/// What a request must be besides its path and method.
+/// Conditions that a request must meet besides its path and method.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct WhenTable {

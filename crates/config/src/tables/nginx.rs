@@ -1,8 +1,8 @@
-//! What keys are called here that people know from nginx.
+//! The counterparts here of keys that people know from nginx.
 
-/// What to write in the place of a directive of nginx; nothing of one that is called the same here, or unknown.
+/// The text to write in place of a directive of nginx; nothing for one that has the same name here, or is unknown.
 pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
-    // Both spellings are in use: nginx's with underscores, and what people make of it here.
+    // Both spellings are in use: nginx's with underscores, and the one with hyphens that people make of it here.
     let key = key.to_lowercase().replace('-', "_");
     WORDS.iter().find(|(directive, _)| *directive == key).map(|(_, counterpart)| *counterpart)
 }

@@ -21,7 +21,7 @@ pub(crate) enum OrOff<T> {
 
 /// A table that false may stand in place of.
 pub(crate) trait Switchable: DeserializeOwned + Serialize + JsonSchema {
-    /// What is expected, with an example.
+    /// The expected form with an example, for error messages and the schema.
     const EXPECTED: &'static str;
 }
 

@@ -1,6 +1,6 @@
-//! What keys are called here that people know from other servers, or expect.
+//! The counterparts here of keys that people know from other servers, or expect.
 
-/// What to write in the place of a key; nothing of one that is unknown.
+/// The text to write in place of a key; nothing for one that is unknown.
 pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
     let key = key.to_lowercase().replace('_', "-");
     WORDS.iter().find(|(other, _)| *other == key).map(|(_, counterpart)| *counterpart)

@@ -1,4 +1,4 @@
-//! What a site or a route does around its handler, as it is written.
+//! The policy of a site or a route around its handler, as it is written.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -10,7 +10,7 @@ use crate::{
     values::{Size, SizeLimit, Span},
 };
 
-/// What a site or a route does around its handler; what a route does not say is as its site says.
+/// The policy of a site or a route around its handler; for a key that a route leaves out, that of its site counts.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct PolicySettings {

@@ -41,7 +41,7 @@ pub(crate) struct RedisSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ca: Option<PathBuf>,
 
-    /// What the names of all keys in Redis begin with: another one for each fleet [default: serow:]
+    /// Prefix of the names of all keys in Redis: another one for each fleet [default: serow:]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) prefix: Option<String>,
 

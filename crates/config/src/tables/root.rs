@@ -88,7 +88,7 @@ pub enum SandboxChoice {
 
 choice!(SandboxChoice, "Sandbox");
 
-/// What is counted of routes.
+/// The metrics of routes.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct MetricsTable {
@@ -113,7 +113,7 @@ pub(crate) struct ScriptsTable {
     pub(crate) scripts: Option<ScriptLimitsTable>,
 }
 
-/// What a script may use.
+/// The resources that a script may use.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ScriptLimitsTable {
@@ -149,7 +149,7 @@ impl FromTable for AcmeOptions {
 
 impl FromTable for RootTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        // What they have has been added to the tables here.
+        // The tables of the included files have been added to those of this one.
         let include: Option<IncludeTable> = table.settings();
         let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());

@@ -38,20 +38,20 @@ pub(crate) struct SiteTable {
     pub(crate) place: Place,
 }
 
-/// What a site answers with.
+/// The content of a site.
 #[derive(Debug)]
 pub(crate) enum SiteContent {
     /// One folder.
     Files(Box<FilesTable>),
-    /// What an application answers.
+    /// An application.
     App(Box<AppTable>),
-    /// What other servers answer.
+    /// Other servers.
     Proxy(Box<ProxyTable>),
     /// A folder of PHP scripts.
     Php(Box<PhpTable>),
     /// CGI programs.
     Cgi(Box<CgiTable>),
-    /// What its routes say.
+    /// Routes, each with a handler of its own.
     Routes(Vec<RouteTable>),
 }
 

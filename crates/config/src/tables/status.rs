@@ -11,7 +11,7 @@ use crate::values::{SettingValue, Unquoted, in_settings_file};
 pub(crate) struct RedirectStatus(pub(crate) u16);
 
 impl Default for RedirectStatus {
-    /// What is kept by no browser, so that it can be taken back.
+    /// A status that browsers do not keep, so that the redirect can be taken back.
     fn default() -> Self {
         Self(302)
     }

@@ -81,7 +81,7 @@ impl ProtocolChoice {
     }
 }
 
-/// What other servers answer.
+/// A proxy to other servers.
 #[derive(Debug)]
 pub(crate) struct ProxyTable {
     pub(crate) settings: ProxySettings,

@@ -117,7 +117,7 @@ impl Access<'_> {
         Some(BasicUsers { basic, realm, header })
     }
 
-    /// What a challenge names.
+    /// The realm that a challenge names: by default, the first host of the site.
     pub(super) fn realm(&self, realm: Option<&str>, site: &str, place: &Place) -> Option<Arc<str>> {
         let realm = realm.unwrap_or(match site {
             // The site without hosts.

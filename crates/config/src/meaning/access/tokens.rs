@@ -30,7 +30,7 @@ pub(super) struct Keys {
     arguments: BTreeSet<Box<str>>,
 }
 
-/// What a file with keys is.
+/// The kind of keys in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Public,

@@ -6,7 +6,7 @@ use serow_site::Cors;
 
 use crate::tables::policies::CorsTable;
 
-/// What a table `cors` at a place means.
+/// The policy that a table `cors` at a place describes.
 pub(super) fn of(table: &CorsTable, place: &Place) -> Result<Cors, Problem> {
     let origins = place.key("origins");
     if table.origins.is_empty() {

@@ -1,4 +1,4 @@
-//! What a route is for, and its answers other than those of a folder.
+//! The expression and methods that a route matches, and its answers other than those of a folder.
 
 use serow_document::{Place, Problem};
 use serow_router::{Action, FixedResponse, InvalidRedirect, InvalidResponse, Methods, Redirect, RewriteTarget};

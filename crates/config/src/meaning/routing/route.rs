@@ -1,4 +1,4 @@
-//! What a route means.
+//! The meaning of a route.
 
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 
@@ -31,7 +31,7 @@ use crate::{
     values::{Count, Size},
 };
 
-/// What a route has of its site.
+/// The parts of its site that a route uses.
 #[derive(Clone, Copy)]
 pub(super) struct SiteOfRoute<'a> {
     /// The name in metrics.
@@ -107,7 +107,7 @@ impl Routing<'_> {
         };
         let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name, trusted, logs };
-        // What leads to an internal route has noted its own number.
+        // The route whose response leads to an internal one has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions) = (path?, methods?, conditions?);
@@ -115,7 +115,7 @@ impl Routing<'_> {
         Some(Route { path, methods, conditions, headers, request_headers, name, mark, action, answering })
     }
 
-    /// What surrounds a route with these settings.
+    /// The policy around a route with these settings.
     fn surroundings(
         &self,
         policy: &PolicySettings,

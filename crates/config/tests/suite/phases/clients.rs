@@ -7,7 +7,7 @@ use serow::{Body, Connection, Headers, Peer, Request, RequestHead, Scheme, Targe
 
 use super::{credentials::Credentials, random::Random};
 
-/// What a request asks for.
+/// The properties of a request.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) number: u64,
