@@ -28,7 +28,7 @@ pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
     }
 }
 
-/// What is served and where it can be seen.
+/// The first line of a server: the name of what it serves, and its URLs.
 pub(crate) fn line(served: &str, server: &BoundServer, site: &Site, encryption: Option<&Encryption>) -> String {
     let places = server.urls().zip(server.addresses());
     let mut urls: Vec<_> =

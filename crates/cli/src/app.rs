@@ -43,9 +43,9 @@ pub(crate) struct AppSettings {
     content: Content,
     /// Static files, before the application.
     pub(crate) static_files: StaticFiles,
-    /// What happens to responses on their way.
+    /// The compression and caching of responses.
     pub(crate) responses: ResponsePolicy,
-    /// What all requests pass before.
+    /// The script that all requests pass first, if there is one.
     pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
@@ -226,5 +226,5 @@ impl Hangups {
     }
 }
 
-/// What the application of a command line is called.
+/// The name of the application of a command line.
 const APPLICATION: &str = "app";

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Box<BenchArguments>) -> Result<(), CommandError> {
     interrupts.stop(run.stopper());
     opening.map_or(Ok(()), |opening| print(&opening))?;
     let describe = |results| Results { url, socket, encryption, ..results };
-    // What the script's `done` prints comes behind the report, as with wrk.
+    // The output of the script's `done` comes behind the report, as with wrk.
     let mut printed = Ok(());
     let outcome = run.run(
         |step| watcher.borrow_mut().show(step),

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     write!(io::stdout(), "{lines}{explanation}").map_err(CommandError::output)
 }
 
-/// What may be wrong, and only the clock or the network can tell.
+/// Possible errors, such as those that only the clock or the network can confirm.
 fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
     let server = &configuration.server;
     let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
@@ -124,7 +124,7 @@ fn check_access(configuration: &Configuration) -> Result<(), CommandError> {
     if lines.is_empty() { Ok(()) } else { Err(CommandError::report(lines.join("\n"))) }
 }
 
-/// What a listener is for.
+/// The purpose of a listener.
 fn purpose(listener: &ListenerSettings) -> String {
     let purpose = match listener.purpose {
         Purpose::Encrypted => "with TLS",

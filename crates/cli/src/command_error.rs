@@ -62,7 +62,7 @@ impl CommandError {
         ProcessError::Output(error).into()
     }
 
-    /// What is wrong and what to do, without control characters.
+    /// The error and its remedy, without control characters.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Help(error) => on_one_line(&error.to_string()),

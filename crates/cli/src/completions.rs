@@ -1,8 +1,8 @@
 //! `serow completions`: the completion scripts of shells.
 //!
 //! A script contains no options: it calls `serow __complete` with the words of the line, and so offers what the
-//! installed version knows. What can follow the words is in `completions/line.rs`; what a shell reads is in
-//! `completions/candidates.rs`.
+//! installed version knows. `completions/line.rs` finds the words that can follow; `completions/candidates.rs` writes
+//! them for the shell.
 
 mod candidates;
 mod line;

@@ -56,9 +56,10 @@ fn open_at_once(count: usize) -> io::Result<()> {
     copies.map(drop)
 }
 
-/// What the master of `serow run` needs beside the sockets: its event queues, signals, files in memory, channels to two
-/// generations, and the admin socket.
+/// Descriptors that the master of `serow run` needs beside the sockets: its event queues, signals, files in memory,
+/// channels to two generations, and the admin socket.
 pub(crate) const OF_MASTER: usize = 24;
 
-/// What `serow supervise` needs beside its sockets: event queue, signals, files, and the notifications of workers.
+/// Descriptors that `serow supervise` needs beside its sockets: event queue, signals, files, and the notifications of
+/// workers.
 pub(crate) const OF_SUPERVISOR: usize = 16;

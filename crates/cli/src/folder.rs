@@ -29,13 +29,13 @@ use crate::{
 pub(crate) struct FolderSettings {
     /// The folder; the current one if none is named.
     pub(crate) folder: Option<PathBuf>,
-    /// What is served of it.
+    /// The settings for serving its files.
     pub(crate) files: FilesSettings,
-    /// What clients may change.
+    /// The settings for changes by clients, if clients may change files.
     pub(crate) write: Option<WriteSettings>,
     /// The proxies that may name the client and the host.
     pub(crate) trusted: TrustedProxies,
-    /// What all requests pass before.
+    /// The script that all requests pass first, if there is one.
     pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,

@@ -18,7 +18,7 @@ use crate::{
     project::{self, FoundSources},
 };
 
-/// What a folder contains: one handler that was chosen, and others.
+/// The contents of a folder: one handler that was chosen, and others.
 #[derive(Debug, PartialEq, Eq)]
 struct Contents {
     chosen: Handler,
@@ -27,7 +27,7 @@ struct Contents {
     assets: Option<&'static str>,
 }
 
-/// What can answer requests.
+/// A part of a folder that can answer requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Handler {
     Application(project::FoundApplication),
@@ -85,7 +85,7 @@ impl Contents {
         }
     }
 
-    /// What the server will do, for the terminal.
+    /// The handlers that were found and chosen, for the terminal.
     fn summary(&self) -> String {
         let found = |handler: &Handler| match handler {
             Handler::Application(application) => format!("{} ({})", application.kind, application.file),

@@ -92,7 +92,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() -> ExitCode {
     let command = CommandLine::read(env::args_os());
     if !matches!(command, Ok(Command::Supervise(_))) {
-        // What a supervisor starts would inherit it, and may be made for the limit as it is.
+        // The programs that a supervisor starts would inherit it, and may be made for the limit as it is.
         descriptors::raise_limit();
     }
     let outcome = match command {

@@ -32,7 +32,7 @@ fn text() -> String {
 /// A command and its options.
 struct Section<'a> {
     command: &'a Command,
-    /// What precedes its name, such as `serow bench`.
+    /// The words before its name, such as `serow bench`.
     parent: String,
     /// Heading and text of each option.
     options: Vec<(&'a str, String)>,
@@ -233,7 +233,7 @@ impl OptionText {
         help.chain(values).collect()
     }
 
-    /// What it can be, and what it is if it is not given.
+    /// Its possible values, and its default.
     fn values(&self) -> Vec<String> {
         let choices: Vec<_> = self.choices.iter().map(|name| format!("`{name}`")).collect();
         let choices = (!choices.is_empty()).then(|| format!("One of {}.", choices.join(", ")));

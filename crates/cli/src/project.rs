@@ -1,4 +1,4 @@
-//! What a folder contains that Serow can run or serve. Files are read, and nothing is executed.
+//! Finds applications and sites in a folder that Serow can run or serve. Files are read, and nothing is executed.
 //!
 //! | kind | file |
 //! | --- | --- |
@@ -29,7 +29,7 @@ pub(crate) use self::{
 pub(crate) struct FoundApplication {
     /// The file by which it was found.
     pub(crate) file: String,
-    /// What it is, as in `a Rack application`.
+    /// Its kind, as in `a Rack application`.
     pub(crate) kind: &'static str,
     /// How it is started.
     pub(crate) start: Start,
@@ -118,11 +118,11 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// This folder, and those of Vite, Create React App, Hugo, Jekyll and Next.js. What was built comes before its sources:
+/// This folder, and those of Vite, Create React App, Hugo, Jekyll and Next.js. A built site comes before its sources:
 /// the page of a Vite project beside them needs Vite's own server.
 const STATIC_FOLDERS: [&str; 6] = ["dist", "build", "public", "_site", "out", "."];
 
-/// Nobody writes such files by hand; one of this length is something else.
+/// Such files are written by hand; one of this length is something else.
 const MAX_LENGTH: u64 = 1 << 20;
 
 #[cfg(test)]

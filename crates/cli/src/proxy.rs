@@ -24,9 +24,9 @@ pub(crate) struct ProxySettings {
     pub(crate) forwarding: ForwardingSettings,
     /// Static files, before the servers.
     pub(crate) static_files: StaticFiles,
-    /// What happens to responses on their way.
+    /// The compression and caching of responses.
     pub(crate) responses: ResponsePolicy,
-    /// What all requests pass before.
+    /// The script that all requests pass first, if there is one.
     pub(crate) script: OpenedScript,
     /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
@@ -85,5 +85,5 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     )
 }
 
-/// What the servers of a command line are called together.
+/// The name of the upstream that the servers of a command line form.
 const UPSTREAM: &str = "upstream";

@@ -1,4 +1,4 @@
-//! What happens to the responses of an application or a proxy on their way: `--compress`, `--cache`.
+//! Compression and caching of the responses of an application or a proxy: `--compress`, `--cache`.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -8,7 +8,7 @@ use serow_site::{
     CacheFolder, CacheSettings, CacheStore, Compression, Content, PhaseSettings, RouteCache, RouteHandler, RoutePolicy,
 };
 
-/// What happens to responses, for `serow app` and `serow proxy`.
+/// The options for responses of `serow app` and `serow proxy`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Responses")]
 pub(crate) struct ResponseOptions {
@@ -60,7 +60,7 @@ impl ResponseOptions {
     }
 }
 
-/// What happens to responses.
+/// The compression and caching of responses.
 pub(crate) struct ResponsePolicy {
     policy: RoutePolicy,
     cache: Option<RouteCache>,

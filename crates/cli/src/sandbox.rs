@@ -208,7 +208,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What names are looked up in, each time (`NameSettings` of the proxy): files that others replace.
+/// Files in which names are looked up, each time (`NameSettings` of the proxy); other programs replace them.
 const NAMES: [&str; 2] = ["/etc/resolv.conf", "/etc/hosts"];
 
 /// Where `/sys/class/net` leads, for the number of an interface behind a `%` in resolv.conf.
@@ -218,6 +218,6 @@ const INTERFACES: &str = "/sys/devices";
 /// All of /proc: the folder of a process is another object whenever the kernel has forgotten it.
 const LISTENERS: &str = "/proc";
 
-/// What AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and what says that a
-/// virtual machine was copied.
+/// Files that AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and the device
+/// that says whether a virtual machine was copied.
 const RANDOMNESS: [&str; 2] = ["/dev/urandom", "/dev/sysgenid"];

@@ -37,12 +37,12 @@ pub(crate) struct Serving {
     descriptors: usize,
 }
 
-/// What is served besides by the handler itself.
+/// The parts behind the handler, for the first line and the admin endpoint.
 #[derive(Default)]
 pub(crate) struct Served<'a> {
-    /// What the first line says of it.
+    /// The name of the handler in the first line.
     pub(crate) name: &'a str,
-    /// What it asks.
+    /// The upstreams that it forwards requests to.
     pub(crate) upstreams: Vec<Upstream>,
     /// The application that it runs.
     pub(crate) application: Option<Application>,
@@ -138,10 +138,10 @@ impl Serving {
             serow_supervisor::tell_parent("READY=1");
             server.wait()
         });
-        // What a server that stops still does can be asked until it is done.
+        // The endpoint answers until the server has stopped.
         drop(endpoint);
         drop(certificates);
-        // What waits is written.
+        // This writes the cached responses that wait.
         drop(cache_writer);
         if let Some(log) = log {
             log.finish();

@@ -56,7 +56,7 @@ fn needed<'a>(file: &'a Option<PathBuf>, by: &str, option: &str) -> Result<&'a P
     file.as_ref().ok_or_else(|| CommandError::Usage(line()))
 }
 
-/// What the options mean.
+/// The settings that the options make.
 fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
     let SuperviseArguments { command, sockets, workers, replacement, files, .. } = arguments;
     if command.is_empty() {

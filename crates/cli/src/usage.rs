@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in one line: what clap says in several.
+//! The error of a command line, in one line, for which clap needs several.
 
 use std::{error::Error, ffi::OsString, path::Path};
 
@@ -187,7 +187,7 @@ fn files_knows(option: &str) -> bool {
     options.any(|known| known.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)))
 }
 
-/// What may have been meant by the name of a folder that is not there: a command, or a port.
+/// Suggests a command or a port that may have been meant by the name of a folder that does not exist.
 pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
     let word = folder.to_str()?;
     if word.parse::<u16>().is_ok() {

@@ -1,4 +1,4 @@
-//! What `serow app` runs, and how.
+//! The options of `serow app`: the application to run, and how.
 
 use std::ffi::OsString;
 

@@ -14,7 +14,7 @@ pub(crate) struct BanArguments {
     pub(crate) command: BanSubcommand,
 }
 
-/// What becomes of bans.
+/// The subcommands of `serow ban`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BanSubcommand {
     /// List the banned clients, those that are banned for longest first.

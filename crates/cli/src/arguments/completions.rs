@@ -22,7 +22,7 @@ pub(crate) enum Shell {
     Fish,
 }
 
-/// What a completion script passes.
+/// The arguments that a completion script passes.
 #[derive(Debug, Args)]
 pub(crate) struct CompleteArguments {
     /// The words behind `serow`, up to the one with the cursor.

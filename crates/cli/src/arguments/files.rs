@@ -1,4 +1,4 @@
-//! What `serow files` serves, and how.
+//! The options of `serow files`: the folder to serve, and how.
 
 use std::path::PathBuf;
 

@@ -13,7 +13,7 @@ pub(crate) struct MaintenanceArguments {
     pub(crate) command: MaintenanceSubcommand,
 }
 
-/// What becomes of maintenance.
+/// The subcommands of `serow maintenance`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MaintenanceSubcommand {
     /// Begin maintenance, or change it: clients receive 503 and Retry-After.

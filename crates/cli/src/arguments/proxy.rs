@@ -1,4 +1,4 @@
-//! What `serow proxy` proxies.
+//! The options of `serow proxy`: the upstream servers, and how requests are forwarded.
 
 use clap::Args;
 use serow_settings::{

@@ -32,9 +32,9 @@ pub(crate) enum BenchError {
     Servers(PathBuf, usize, Box<(Origin, Origin)>),
     /// The system allows fewer descriptors than connections.
     Descriptors {
-        /// What was asked for.
+        /// The number of the command line.
         connections: usize,
-        /// What is possible.
+        /// The number that the system allows.
         limit: usize,
     },
     /// The run could not go on.
@@ -81,7 +81,7 @@ impl fmt::Display for BenchError {
     }
 }
 
-/// What is wrong, and what to do.
+/// The error, and a remedy.
 fn advice(error: &DialError) -> String {
     match error {
         DialError::Connect(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {

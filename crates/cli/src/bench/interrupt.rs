@@ -57,8 +57,8 @@ impl Interrupts {
     }
 }
 
-/// What comes so soon after the first is the same: timeout(1) sends its signal to the process and to its group.
+/// A second signal so soon after the first is the same one: timeout(1) sends it to the process and to its group.
 const SAME: Duration = Duration::from_millis(200);
 
-/// What shells give for a process that SIGINT has ended: 128 + 2.
+/// The exit code that shells give for a process that SIGINT has ended: 128 + 2.
 const INTERRUPTED: i32 = 130;

@@ -1,4 +1,4 @@
-//! What the options mean together.
+//! The plan of a run, made from all options together.
 
 use std::{fs, time::Duration};
 

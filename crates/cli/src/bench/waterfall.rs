@@ -125,7 +125,7 @@ struct Drawing {
 }
 
 impl Drawing {
-    /// What was in it stays until there is something to draw.
+    /// Opens the file; its old content stays until there is something to draw.
     fn open(path: PathBuf) -> Result<Self, CommandError> {
         match OpenOptions::new().write(true).create(true).truncate(false).open(&path) {
             Ok(file) => Ok(Self { file, path }),

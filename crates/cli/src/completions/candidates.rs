@@ -1,10 +1,10 @@
-//! What a word can be completed to, in the format that the scripts read.
+//! The candidates for completing a word, in the format that the scripts read.
 
 use std::fmt;
 
 use clap::{Arg, ValueHint, builder::StyledStr};
 
-/// What a word can be completed to.
+/// The candidates for completing a word.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     /// Words, each with a description or none.

@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
             _ if self.is_past_options => self.positionals += 1,
             "--" => {
                 self.is_past_options = true;
-                // What follows is the last argument: the command of a program.
+                // The words that follow are the last argument: the command of a program.
                 self.positionals = self.command.get_positionals().count().saturating_sub(1);
             }
             _ if word.starts_with("--") => self.read_long(word),
@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
         next.filter(|argument| self.is_past_options || !argument.is_last_set())
     }
 
-    /// What the word with the cursor can become.
+    /// The candidates for the word with the cursor.
     pub(super) fn candidates(&self, typed: &str) -> Candidates {
         let mut candidates = Candidates::default();
         if let Some(option) = self.awaited {

@@ -57,7 +57,7 @@ fn section(contents: &Contents) -> String {
     text
 }
 
-/// What a handler is, as lines of comments.
+/// Explains a handler in lines of comments.
 fn explanation(handler: &Handler) -> String {
     match handler {
         Handler::Application(application) => {
@@ -102,7 +102,7 @@ fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What every file begins with.
+/// The beginning of every file.
 const HEAD: &str = r#"# Settings of Serow for this folder. Paths are relative to it.
 #
 #   serow check       checks this file

@@ -79,7 +79,7 @@ fn page(name: &str, command: &Command) -> Page {
     page
 }
 
-/// What the command does, as the line of apropos(1).
+/// Summarises the command, for the line of apropos(1).
 fn summary(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default().replace('`', "");
     let mut characters = about.trim_end_matches('.').chars();

@@ -1,4 +1,4 @@
-//! What stands behind the options in the help of a command, such as examples and signals.
+//! The text behind the options in the help of a command, such as examples and signals.
 
 use super::roff::{Page, escaped, inline};
 
@@ -29,7 +29,7 @@ pub(super) fn push(page: &mut Page, text: &str) {
     finish(page, term);
 }
 
-/// What follows a comma or a semicolon is too long for a heading.
+/// Adds a heading, which ends at a comma or semicolon; the rest, too long for a heading, becomes a paragraph.
 fn push_heading(page: &mut Page, text: &str) {
     match text.split_once([',', ';']) {
         Some((heading, rest)) => {

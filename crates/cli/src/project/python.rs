@@ -64,7 +64,8 @@ pub(crate) const DJANGO: &str = "a Django application";
 /// In the order in which they are looked at.
 const MODULES: [&str; 4] = ["wsgi", "asgi", "app", "main"];
 
-/// What creates a WSGI or ASGI application in Flask, FastAPI, Starlette, Quart, Litestar, Bottle, Falcon and Django.
+/// Calls that create a WSGI or ASGI application in Flask, FastAPI, Starlette, Quart, Litestar, Bottle, Falcon and
+/// Django.
 const CONSTRUCTORS: [&str; 9] = [
     "Flask",
     "FastAPI",

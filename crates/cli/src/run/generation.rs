@@ -77,7 +77,7 @@ struct Generation {
     bans: BanStorage,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
-    /// What keeps stored responses.
+    /// The thread that writes stored responses to files.
     cache_writer: Option<CacheWriter>,
 }
 
@@ -100,7 +100,7 @@ impl Generation {
         state_folder::keep_login_key(&configuration.access.logins);
         let server = with_sockets(settings, parent)?;
         let server = with_http3(with_sessions(server, generation_secret), settings, generation_secret, parent)?;
-        // What only root may read is read here: keys and certificates.
+        // As root, who alone may read keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
         let owner = configuration.account.as_ref().map(|account| (account.user, account.groups.first().copied()));
@@ -271,7 +271,7 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
     }
 }
 
-/// What access control does beside requests, until this is dropped.
+/// The threads that access control runs beside requests, until this is dropped.
 struct AccessThreads {
     counts: AccessCounts,
     _files: FileWatch,

@@ -40,11 +40,11 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     })
 }
 
-/// What the master does that is Serow's own.
+/// The duties of the master that are Serow's own.
 struct Household {
     program: PathBuf,
     file: PathBuf,
-    /// What the file held at the start.
+    /// The content of the file at the start, until it is used.
     first: Option<Result<Vec<u8>, String>>,
     /// The admin endpoint, while it is open.
     endpoint: Option<AdminEndpoint>,
@@ -86,7 +86,8 @@ impl Duties for Household {
             },
         };
         if let Some(old) = std::mem::replace(&mut self.endpoint, opened) {
-            // Who asked for this through the old one waits for the answer, which comes from here.
+            // A client that requested this through the old endpoint waits for a response from this thread, so another
+            // thread closes the endpoint.
             thread::spawn(move || drop(old));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a generation does when its master says so.
+//! The orders of the master that a generation carries out.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Orders for ServerOrders {
         }
         self.bans.stop();
         match reason {
-            // What goes on for ever may go on beside the other generation.
+            // Connections that never end may go on beside the other generation.
             StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
             StopReason::Stopped | StopReason::Orphaned => {
                 self.sources.applications.iter().for_each(Application::close_websockets);

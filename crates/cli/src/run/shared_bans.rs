@@ -7,8 +7,8 @@ use serow_fleet::{Event, Fleet};
 use serow_message::ClientNetwork;
 use serow_net::monotonic;
 
-/// Tells the other servers which clients are banned here, and bans those that they ban. What others have told is not told
-/// again.
+/// Tells the other servers which clients are banned here, and bans those that they ban. Bans of other servers are not
+/// published again.
 pub(super) fn share(bans: &Bans, fleet: &Arc<Fleet>) {
     let publisher = Arc::clone(fleet);
     bans.subscribe(move |change| {
@@ -20,7 +20,7 @@ pub(super) fn share(bans: &Bans, fleet: &Arc<Fleet>) {
     fleet.events().subscribe(KIND, move |event| apply(&bans, event, monotonic()));
 }
 
-/// What the others learn of a change; nothing if it comes from them.
+/// The message to the others about a change; `None` if it comes from them.
 fn payload(change: &BanChange, now: Duration) -> Option<String> {
     match change {
         BanChange::Added(Ban { origin: BanOrigin::Fleet, .. }) | BanChange::Removed(_, BanOrigin::Fleet) => None,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_told_is_not_told_again() {
+    fn bans_of_other_servers_are_not_published_again() {
         let (bans, told) = (Bans::default(), Arc::new(Mutex::new(Vec::new())));
         let sink = Arc::clone(&told);
         bans.subscribe(move |change| sink.lock().unwrap().extend(payload(change, NOW)));

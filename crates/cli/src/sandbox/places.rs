@@ -18,9 +18,9 @@ pub(crate) enum PlaceError {
     Unreachable(PathBuf, io::Error),
 }
 
-/// What has to be allowed so that a path can be opened now, and after it was replaced: the folder that it is in, and
-/// for each symbolic link on the way, the folder where its target is, as in releases/1 behind current, and live/a.pem
-/// behind archive/a1.pem.
+/// The folders to allow so that a path can be opened now, and after it was replaced: the one that it is in, and for
+/// each symbolic link on the way, the one where its target is, as in releases/1 behind current, and live/a.pem behind
+/// archive/a1.pem.
 pub(super) fn places_of(path: &Path, access: FileAccess) -> Result<Vec<AllowedPath>, PlaceError> {
     let (mut places, mut links) = (BTreeSet::new(), BTreeSet::new());
     let path = absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -62,7 +62,7 @@ fn add_around(path: &Path, places: &mut BTreeSet<PathBuf>) -> Result<(), PlaceEr
             places.extend(existing(path)?.filter(|found| !found.starts_with("/proc")));
         }
         Some(folder) => drop(places.insert(folder)),
-        // What does not exist is found by whoever opens it.
+        // The code that opens the file reports that it does not exist.
         None => {}
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What requests must pass: addresses, users, rate limits.
+//! Access control: addresses, users, rate limits.
 
 use std::{fs, io::Write, process::Stdio, time::Duration};
 
@@ -24,7 +24,7 @@ fn start(settings: &str) -> (Running, TempDir) {
 /// Of "open sesame", which is checked faster than what `serow password` writes.
 const HASH: &str = "$2y$05$jO1mS.eJn7.eXQpRiTb5j.UybACQNqGmhKQbb0aUFIAiD0uH7ds3G";
 
-/// What `serow password` prints behind the name.
+/// The hash that `serow password` prints behind the name.
 fn hash(password: &str) -> String {
     let mut command = serow(["password", "alice", "--hash", "bcrypt"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -90,7 +90,7 @@ fn the_client_counts_where_a_proxy_is_trusted() {
 }
 
 #[test]
-fn what_the_router_answers_is_guarded_by_the_site() {
+fn the_rules_of_a_site_guard_responses_of_the_router() {
     let (serow, _folder) = start(
         "[[site]]\ndeny = [\"file:networks\"]\n[[site.route]]\npath = \"/fixed\"\nrespond = { status = 204 }\n\
          [[site.route]]\npath = \"/moved\"\nredirect = { to = \"/fixed\" }\n\

@@ -12,7 +12,7 @@ use std::{
 use crate::running::{Running, TIMEOUT, eventually, lines_of, output, received, serow, site};
 use rustix::process::{Pid, Signal, getpgid};
 
-/// What a hostile client might send to forge a line.
+/// Header fields that a hostile client might send to forge a line.
 const HOSTILE: &str = "Referer: \" 200 1 \"\r\nUser-Agent: \x1b[31m\u{e9}\\\x01\r\n";
 
 fn logging(folder: &Path, log: &Path, format: &str) -> Running {
@@ -149,7 +149,7 @@ fn messages_for_syslog() {
 }
 
 #[test]
-fn what_is_no_log_is_told_at_the_start() {
+fn invalid_access_log_options_are_refused_at_the_start() {
     for (option, value, expected) in [
         ("--access-log", "|", "a | has no command behind it: write one, as in '| cat >>access.log'"),
         (

@@ -88,7 +88,7 @@ fn administrators_ban_clients_and_reloads_and_crashes_do_not_end_bans() {
     assert_eq!(added, (0, "127.0.0.1 is banned for 10 min 0 s\n".to_owned()));
     server.line_with(r#"admin: ban client="127.0.0.1" for=600 reason="a\ntest", by uid"#);
     assert_eq!(get(), None);
-    // What is open already receives an answer.
+    // A connection that is open already receives a response.
     assert_eq!(exchange(open, "/a.txt", "").status(), 403);
     let list = run(&folder, &["ban", "list"]).1;
     assert!(list.contains("127.0.0.1") && list.contains("administrator  a test"), "{list}");
@@ -150,7 +150,7 @@ fn behind_a_trusted_proxy_requests_of_banned_clients_are_refused_and_never_the_p
     let bad = "X-Forwarded-For: 192.0.2.1\r\n";
     assert_eq!([(); 6].map(|()| get(bad)), [200, 200, 429, 429, 429, 403]);
     assert_eq!(get("X-Forwarded-For: 192.0.2.2\r\n"), 200);
-    // What the client says about itself does not help.
+    // An address that the client itself claims does not help.
     assert_eq!(get("X-Forwarded-For: 192.0.2.3, 192.0.2.1\r\n"), 403);
     // The proxy's own requests are limited, but it is not banned.
     assert_eq!([(); 8].map(|()| get("")), [200, 200, 429, 429, 429, 429, 429, 429]);
@@ -163,7 +163,7 @@ fn behind_a_trusted_proxy_requests_of_banned_clients_are_refused_and_never_the_p
 #[test]
 fn a_client_has_so_many_connections() {
     let (server, folder) = start(&format!("proxy-protocol = true\nmax-connections-per-client = 2\n{FILES}"));
-    // Who has sent a request is connected for sure.
+    // A client that has received a response is connected for sure.
     let connected = |client: &str| {
         let mut stream = proxied(&server, client);
         let _ = write!(stream, "GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -48,7 +48,7 @@ fn the_results_come_in_the_form_that_was_asked_for() {
 }
 
 #[test]
-fn what_went_wrong_is_in_the_exit_code_where_that_is_wanted() {
+fn fail_on_error_makes_the_exit_code_1_if_requests_fail() {
     let folder = site();
     let server = Running::start(folder.path(), &[]);
     let url = server.urls()[0];
@@ -68,7 +68,7 @@ fn what_went_wrong_is_in_the_exit_code_where_that_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_line() {
+fn invalid_options_and_failed_connections_are_reported_in_one_line() {
     let folder = site();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("script.lua"), "\nfunction request() return 5 end").unwrap();
@@ -118,8 +118,8 @@ fn an_interrupt_at_the_first_line_brings_the_report() {
     let server = Running::start(folder.path(), &[]);
     let arguments = ["bench", "-d", "60s", server.urls()[0]];
     for _ in 0..10 {
-        // What a shell starts in the background without job control begins with SIGINT ignored: one that came before it is
-        // caught would be lost, not end the process.
+        // A process that a shell starts in the background without job control begins with SIGINT ignored: a signal that
+        // came before it is caught would be lost, not end the process.
         let mut background = Command::new("sh");
         background.args(["-c", "trap '' INT; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_serow")]).args(arguments);
         for command in [serow(arguments), background] {

@@ -192,7 +192,7 @@ fn conditions_and_ranges_are_answered_from_the_cache() {
     let none = serow.ask("/fresh", "Range: bytes=20-\r\n");
     assert_eq!((none.status(), none.field("content-range")), (416, Some("bytes */10")));
     assert_eq!(origin.requests(), [""; 0]);
-    // What is not stored is for the origin.
+    // The origin answers requests for responses that are not stored.
     let private = serow.ask("/private", "Range: bytes=0-0\r\n");
     assert_eq!((private.status(), private.text()), (200, "0123456789"));
     assert_eq!(origin.requests(), ["GET /private", "GET /private range: bytes=0-0"]);
@@ -248,7 +248,7 @@ fn users_of_a_guard_do_not_get_what_others_got() {
         assert_eq!((answer.status(), status(&answer)), (200, "Serow; fwd=uri-miss"));
     }
     assert_eq!(origin.requests().len(), 3);
-    // What is public is shared, but only among users.
+    // Users share public responses, but only with each other.
     assert_eq!(status(&serow.ask("/public", &alice)), "Serow; fwd=uri-miss; stored");
     assert!(status(&serow.ask("/public", &bob)).contains("hit"));
     let stranger = serow.get("/public");

@@ -140,7 +140,7 @@ fn serow_purge(folder: &Path, url: &str) -> std::process::Output {
 }
 
 #[test]
-fn what_is_cut_off_leaves_no_file() {
+fn a_response_that_is_cut_off_leaves_no_file() {
     let (serow, origin, folder) = start();
     ask_for_what_is_cut_off(&serow);
     assert_eq!(origin.requests(), ["GET /cut", "GET /cut"]);

@@ -74,7 +74,7 @@ fn ranges_of_a_stored_part_are_answered_from_the_cache() {
 }
 
 #[test]
-fn what_a_part_has_not_is_for_the_origin() {
+fn the_origin_answers_requests_beyond_a_stored_part() {
     let (serow, origin, _folder) = start("");
     part(&serow, "10-19");
     stored(&serow, &origin, "10-19");

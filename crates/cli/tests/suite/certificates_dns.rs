@@ -49,7 +49,7 @@ impl Authority {
         Self { port, folder, child }
     }
 
-    /// What trusts it.
+    /// The file of its certificate, by which clients trust it.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
     }

@@ -30,7 +30,7 @@ fn the_log_shows_clients_whom_a_trusted_proxy_names() {
     let cases = [
         ("", "127.0.0.1"),
         ("X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7"),
-        // What the client itself claims stands before its address.
+        // The client's own claim stands before its address.
         ("X-Forwarded-For: 1.1.1.1, 192.0.2.7, 10.1.2.3\r\n", "192.0.2.7"),
         ("X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 192.0.2.7:1234\r\n", "192.0.2.7"),
         ("X-Forwarded-For: [2001:db8::7]:80\r\n", "2001:db8::7"),
@@ -50,7 +50,7 @@ fn the_log_shows_clients_whom_a_trusted_proxy_names() {
 }
 
 #[test]
-fn nobody_is_trusted_by_default() {
+fn no_proxy_is_trusted_by_default() {
     let folder = site();
     let log = folder.path().join("access.log");
     let server = run(folder.path(), "[[site]]\nfiles = { root = \".\" }\n");
@@ -130,7 +130,7 @@ fn the_proxy_protocol_names_the_peer_that_has_to_be_trusted() {
     }
 }
 
-/// What routes say of clients: one that only some may use, and what the others see in variables.
+/// Routes that depend on the client: some are for certain clients only, the others show its variables.
 const ROUTES: &str = "[[map]]\nfrom = \"$remote_addr\"\nto = \"known\"\nvalues = { \"192.0.2.*\" = \"yes\" }\ndefault = \"no\"\n\
     [[site]]\n\
     [[site.route]]\npath = \"/inside\"\nwhen = { client = \"192.0.2.0/24\" }\nrespond = { body = \"inside\" }\n\

@@ -20,7 +20,7 @@ const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/configuration");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 /// A guide whose settings files are complete.
 const FROM_NGINX: &str = include_str!("../../../../docs/from-nginx.md");
-/// What stands for the interpreters that a machine may have.
+/// A folder of scripts that stand for the interpreters that a machine may have.
 const INTERPRETERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interpreters");
 /// An ECDSA key of RFC 7517, Appendix A.1.
 const KEYS: &str = r#"{"keys": [{"kty": "EC", "crv": "P-256", "kid": "1",
@@ -110,7 +110,6 @@ fn revocation_list() -> CertificateRevocationList {
     list.signed_by(&authority).unwrap()
 }
 
-/// What `serow check --explain` says of a settings file in a folder.
 #[cfg(feature = "scripts")]
 #[test]
 fn tests_of_scripts_say_what_differs() {
@@ -139,6 +138,7 @@ fn tests_of_scripts_say_what_differs() {
     assert_eq!(both.status.code(), Some(2));
 }
 
+/// Runs `serow check --explain` for a settings file in a folder.
 fn check(folder: &Path, text: impl AsRef<[u8]>) -> Output {
     fs::write(folder.join("serow.toml"), text).unwrap();
     serow(["check", "--explain"]).current_dir(folder).env("PATH", INTERPRETERS).output().unwrap()
@@ -153,7 +153,7 @@ fn without_lines(said: &str) -> String {
     said.lines().map(without).collect()
 }
 
-/// What it says, on whichever stream is the right one.
+/// Its output, on whichever stream is the right one.
 fn said(output: Output) -> String {
     let (said, silent) = match output.status.code() {
         Some(0) => (output.stdout, output.stderr),
@@ -190,7 +190,7 @@ fn cases() {
 }
 
 #[test]
-fn what_is_explained_means_the_same() {
+fn an_explanation_means_the_same_as_its_file() {
     let folder = surroundings();
     let mut right = 0;
     for file in files(CASES) {
@@ -206,7 +206,7 @@ fn what_is_explained_means_the_same() {
 }
 
 #[test]
-fn what_is_no_text_is_refused_in_a_line() {
+fn files_that_are_not_valid_text_are_refused() {
     let folder = surroundings();
     let cases: [(&[u8], &str); 4] = [
         (b"workers = 2\n# \xe4\n", "serow: serow.toml:2: this line is not written in UTF-8: save the file in UTF-8\n"),
@@ -225,7 +225,7 @@ fn what_is_no_text_is_refused_in_a_line() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_in_a_line() {
+fn an_unreadable_settings_file_is_refused_in_one_line() {
     let folder = surroundings();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     symlink("loop.toml", path("loop.toml")).unwrap();
@@ -257,7 +257,7 @@ fn the_file_is_named_as_it_was_given() {
 }
 
 #[test]
-fn what_runs_an_application_has_to_be_there() {
+fn a_missing_interpreter_or_program_is_reported() {
     let folder = surroundings();
     let cases = [
         ("application = \"app/config.ru\"", "app/config.ru: ruby cannot be started: No such file or directory"),

@@ -19,7 +19,7 @@ struct Guarded {
     server: Running,
     _folder: TempDir,
     questions: Receiver<String>,
-    /// What the server behind receives.
+    /// The requests that the server behind receives.
     requests: Receiver<String>,
 }
 
@@ -256,7 +256,7 @@ fn errors_of_the_other_server_let_nobody_in() {
 }
 
 #[test]
-fn nobody_gets_in_while_the_other_server_is_down() {
+fn requests_are_refused_while_the_other_server_is_down() {
     let guarded = Guarded::start(
         echo,
         "[[site]]\nproxy = { servers = \"{origin}\" }\nforward-auth = { to = \"127.0.0.1:1/verify\", copy = [\"Remote-User\"] }",

@@ -24,7 +24,7 @@ fn help_goes_to_standard_output() {
 }
 
 #[test]
-fn nobody_needs_to_read_the_help_to_its_end() {
+fn a_reader_may_close_the_help_before_its_end() {
     for arguments in [&["--help"][..], &["files", "--help"], &["--version"], &["manual"], &["schema"]] {
         let mut child = serow(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

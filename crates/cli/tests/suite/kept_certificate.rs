@@ -37,7 +37,7 @@ impl Here {
         self.state.path().join("serow/self-signed.pem")
     }
 
-    /// What curl gets that trusts this certificate only.
+    /// The output of a curl that trusts this certificate only.
     fn curl(&self, server: &Running, certificate: &Path) -> Output {
         let url = server.urls()[0].split(' ').next().unwrap();
         let mut curl = Command::new("curl");

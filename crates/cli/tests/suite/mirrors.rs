@@ -155,7 +155,7 @@ fn copies_have_the_head_and_the_body() {
     assert_eq!(site.ask(chunked).text(), "main");
     assert_eq!(site.copies.recv_timeout(TIMEOUT).unwrap(), "POST /c HTTP/1.1 h  abcde");
     site.settled([4, 0, 0]);
-    // What stands in chunks looks like a request to this server.
+    // The main server reads no chunks, and reports them as if they were another request.
     let is_request = |line: &String| line.starts_with("GET ") || line.starts_with("POST ");
     assert_eq!(site.main.try_iter().filter(is_request).count(), 4);
     assert_eq!(site.server.get("/here").text(), "here");

@@ -40,7 +40,7 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn what_cannot_be_served_ends_with_1() {
+fn a_server_that_cannot_start_exits_with_1() {
     let folder = site();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let root = path("");
@@ -76,7 +76,7 @@ fn what_cannot_be_served_ends_with_1() {
 fn a_folder_that_nobody_may_read_is_served_as_403() {
     let folder = site();
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o000)).unwrap();
-    // Whoever may read everything cannot see this mistake.
+    // Root may read everything, and cannot see this mistake.
     if fs::read_dir(folder.path()).is_err() {
         assert_eq!(Running::start(folder.path(), &[]).get("/").status(), 403);
     }

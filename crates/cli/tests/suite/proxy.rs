@@ -10,7 +10,7 @@ fn proxy(servers: &[&str], options: &[&str]) -> Running {
 }
 
 #[test]
-fn what_servers_answer_comes_through() {
+fn responses_of_upstream_servers_come_through() {
     let folder = site();
     let socket = folder.path().join("app.sock");
     let (one, other) = (

@@ -226,7 +226,7 @@ fn requests_that_may_not_purge_are_refused() {
         start(["", "purge-from = [\"10.0.0.0/8\"]", "cache = true"]),
         &[
             ("", 403),
-            // What a client says about itself.
+            // Addresses that the client itself claims.
             ("X-Forwarded-For: 10.0.0.1\r\n", 403),
             ("Forwarded: for=10.0.0.1\r\n", 403),
         ],

@@ -1,4 +1,4 @@
-//! What sites and routes do around their handlers: compression, error pages, CORS.
+//! The phases of sites and routes around their handlers: compression, error pages, CORS.
 
 use std::{
     fs,

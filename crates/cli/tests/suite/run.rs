@@ -191,7 +191,7 @@ fn hup_is_a_reload() {
 }
 
 #[test]
-fn what_is_wrong_is_said_and_changes_nothing() {
+fn a_reload_with_an_invalid_file_reports_the_error_and_changes_nothing() {
     let run = Run::start("");
     let before = run.serving();
     write_settings(&run.folder, "max-targt = \"100\"");
@@ -202,7 +202,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     fs::remove_file(run.path("serow.toml")).unwrap();
     let (code, _, wrong) = run.ask("reload");
     assert!(code == Some(1) && wrong.contains("there is no settings file "), "{wrong}");
-    // Nobody writes into it, and nobody is waited for.
+    // No process writes into this FIFO, and the reload does not wait for one.
     mkfifoat(CWD, run.path("serow.toml"), Mode::RUSR).unwrap();
     let (code, _, wrong) = run.ask("reload");
     assert!(code == Some(1) && wrong.contains("serow.toml can be read once only"), "{wrong}");
@@ -326,7 +326,7 @@ fn signals_that_were_blocked_and_ignored_arrive() {
 }
 
 #[test]
-fn what_a_killed_generation_had_open_is_closed() {
+fn connections_of_a_killed_generation_are_counted_as_closed() {
     let run = Run::start("");
     let before = run.serving();
     let mut stream = run.server.connect();

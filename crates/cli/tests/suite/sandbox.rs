@@ -257,7 +257,7 @@ fn name_of_this_machine() -> (IpAddr, String) {
 const LENGTH: usize = 1 << 20;
 
 #[test]
-fn what_runs_programs_is_not_restricted_and_the_status_says_why() {
+fn servers_that_run_programs_are_not_restricted_and_the_status_says_why() {
     requires!("program:perl");
     for (text, expected) in [
         (format!("access-log = \"| cat >lines\"\n{SITE}"), "off: the access log runs a command"),

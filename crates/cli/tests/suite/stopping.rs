@@ -22,7 +22,7 @@ fn downloading(options: &[&str]) -> (tempfile::TempDir, Running, TcpStream) {
     (folder, server, stream)
 }
 
-/// Nobody new is accepted once the server stops.
+/// Waits until the server, which stops, accepts no more connections.
 fn until_it_stops_listening(server: &Running) {
     let address = server.address().to_owned();
     eventually("no connection any more", || TcpStream::connect(&address).is_err().then_some(()));

@@ -361,7 +361,7 @@ fn a_second_signal_kills_workers_that_ignore_the_first() {
 }
 
 #[test]
-fn what_cannot_be_is_said_in_a_line() {
+fn invalid_options_and_failed_starts_are_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "123\n").unwrap();

@@ -1,4 +1,4 @@
-//! What `serow files` says to people: a line for each request, if standard error is a terminal.
+//! The lines of `serow files` for people: one for each request, if standard error is a terminal.
 
 use std::{
     io::{BufRead, BufReader, Read},

@@ -56,7 +56,7 @@ impl Encrypted {
         Running::start(self.folder.path(), options)
     }
 
-    /// What curl gets for a URL at a port of this server.
+    /// The output of curl for a URL at a port of this server.
     fn curl(&self, server: &Running, name: &str, path: &str, options: &[&str]) -> Output {
         let port = port(server, 0);
         let mut curl = Command::new("curl");
@@ -78,7 +78,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What `openssl s_client` prints, and of the certificate, what `openssl x509` makes of it.
+/// The output of `openssl s_client`, or that of `openssl x509` with these options for the certificate.
 fn s_client(port: &str, options: &[&str], of_certificate: &[&str]) -> String {
     let mut client = Command::new("openssl");
     client.args(["s_client", "-connect", &format!("127.0.0.1:{port}")]).args(options);
@@ -116,7 +116,7 @@ fn a_certificate_for_development() {
         let answer = text(&here.curl(&server, "localhost", "/a.txt", &[&["--insecure"], options].concat()));
         assert!(answer.contains(expected) && answer.ends_with("\r\n\r\na"), "{answer}");
     }
-    // Nobody is to trust it by accident.
+    // A client without --insecure refuses the certificate.
     assert!(!here.curl(&server, "localhost", "/", &[]).status.success());
 }
 
@@ -236,7 +236,7 @@ fn plain_requests_are_sent_to_tls() {
 }
 
 #[test]
-fn who_forgets_the_s_is_told() {
+fn plain_http_on_a_tls_port_is_closed_or_answered_with_400() {
     let here = Encrypted::new();
     let server = here.start(&["--tls", "self-signed"]);
     let mut stream = TcpStream::connect(format!("127.0.0.1:{}", port(&server, 0))).unwrap();

@@ -89,7 +89,7 @@ impl Place {
         })
     }
 
-    /// What `openssl s_client` prints when it requests a file.
+    /// The output of `openssl s_client` when it requests a file.
     fn request(&self, port: &str, options: &str) -> String {
         let mut client = Command::new("openssl")
             .args(["s_client", "-connect", &format!("127.0.0.1:{port}"), "-ign_eof"])

@@ -40,7 +40,7 @@ fn server_of(admin: &str, name: &str) -> Value {
     servers.into_iter().find(|server| server["name"] == name).unwrap_or_default()
 }
 
-/// What a command does with a server.
+/// The output of `serow upstream` with these words.
 fn act(admin: &str, words: &[&str]) -> Output {
     output(["upstream"].into_iter().chain(words.iter().copied()).chain(["--admin", admin]))
 }
@@ -79,7 +79,7 @@ fn servers_are_taken_out_and_brought_back() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn invalid_upstream_commands_are_refused() {
     let (_folder, server) = named("one");
     let folder = tempfile::tempdir().unwrap();
     let (_proxy, admin) = proxy_with_admin_socket(&folder, &[server.address()]);
@@ -157,7 +157,7 @@ impl Site {
 }
 
 #[test]
-fn what_is_to_persist_outlives_reloads_and_crashes() {
+fn changes_with_persist_outlive_reloads_and_crashes() {
     let ((_one, one), (_other, other)) = (named("one"), named("other"));
     let site = Site::new(&[one.address(), other.address()]);
     let server = site.run();
@@ -192,7 +192,7 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
 }
 
 #[test]
-fn what_all_generations_counted_is_added() {
+fn the_counts_of_all_generations_are_added() {
     let (_folder, one) = named("one");
     let site = Site::new(&[one.address()]);
     let server = site.run();

@@ -99,7 +99,7 @@ fn answer(options: &[&str], bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_spoken_is_said_in_what_is() {
+fn a_version_that_is_off_is_refused_in_one_that_is_on() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     let refusal = answer(&["--http", "1"], preface);
     let refusal = String::from_utf8_lossy(&refusal);

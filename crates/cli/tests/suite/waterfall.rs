@@ -42,7 +42,7 @@ fn line(output: &Output) -> String {
     text.trim_end().strip_prefix("serow: ").unwrap().to_owned()
 }
 
-/// What a run recorded of each resource.
+/// The recording of each resource by a run.
 fn resources(arguments: &[&str]) -> Vec<Value> {
     let output = waterfall(&[arguments, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -56,7 +56,7 @@ fn seconds(resource: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn what_is_urgent_overtakes() {
+fn an_urgent_resource_overtakes() {
     let folder = site();
     let tls: &[&str] = &["--tls", "self-signed"];
     for options in [&[][..], tls] {
@@ -185,7 +185,7 @@ const DATA: &[u8] = &[0, 0, 2, 0, 0, 0, 0, 0, 1, b'a', b'b'];
 const RESET: &[u8] = &[0, 0, 4, 3, 0, 0, 0, 0, 3, 0, 0, 0, 2];
 
 #[test]
-fn what_came_before_the_end_is_drawn() {
+fn bytes_that_came_before_the_end_are_drawn() {
     let (url, server) = canned(&[SETTINGS, HEAD, DATA, RESET], |stream| stream.shutdown(Shutdown::Write).unwrap());
     let found = waterfall(&[&format!("{url}/first"), "/second,u=1", "/third,after=1m"]);
     server.join().unwrap();
@@ -203,7 +203,7 @@ fn what_came_before_the_end_is_drawn() {
 }
 
 #[test]
-fn who_comes_to_nothing_is_given_up() {
+fn a_silent_server_is_given_up_after_the_timeout() {
     let (url, server) = canned(&[SETTINGS, HEAD, DATA], |_| {});
     let found = waterfall(&[&url, "--timeout", "100ms"]);
     server.join().unwrap();
@@ -212,10 +212,10 @@ fn who_comes_to_nothing_is_given_up() {
 }
 
 #[test]
-fn what_came_before_ctrl_c_is_drawn() {
+fn bytes_that_came_before_ctrl_c_are_drawn() {
     let (sender, process) = mpsc::channel();
     let (url, server) = canned(&[SETTINGS, HEAD, DATA], move |stream| {
-        // Whoever acknowledges the settings has seen what came with them.
+        // A client that acknowledges the settings has read the response that came with them.
         let mut received = Vec::new();
         while !received.ends_with(&[0, 0, 0, 4, 1, 0, 0, 0, 0]) {
             let mut byte = [0];

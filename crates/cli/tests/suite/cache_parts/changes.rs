@@ -1,4 +1,4 @@
-//! What becomes of stored parts: validation, other versions, purges, restarts.
+//! The life of stored parts: validation, other versions, purges, restarts.
 
 use std::{fs, path::Path, sync::OnceLock};
 
@@ -51,7 +51,7 @@ fn parts_of_one_version_become_one() {
     let answer = part(&serow, "12-22");
     assert_eq!((answer.text(), answer.field("content-range")), (&BODY[12..23], Some("bytes 12-22/40")));
     assert!(status(&answer).contains("hit"));
-    // What is shorter than the part is not stored beside it.
+    // A part that is shorter than the stored one is not stored beside it.
     assert_eq!(status(&part(&serow, "30-33")), "Serow; fwd=partial");
     // Of another version, nothing is added.
     origin.change(|state| (state.etag, state.body) = ("\"b\"", OTHER));

@@ -19,7 +19,7 @@ pub(super) struct RangeOrigin {
     state: Arc<Mutex<OriginState>>,
 }
 
-/// What the origin sends now.
+/// The response that the origin sends now.
 #[derive(Clone)]
 pub(super) struct OriginState {
     /// More fields of the responses.

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// What the scripted server does about a request.
+/// The reaction of the scripted server to a request.
 pub(super) enum Reply {
     /// Sends this and keeps the connection.
     Text(String),

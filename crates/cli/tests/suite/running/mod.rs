@@ -199,7 +199,7 @@ pub(crate) fn exchange_as(mut stream: impl Read + Write, path: &str, headers: &s
     received(stream)
 }
 
-/// What comes until the connection closes.
+/// The response: all bytes until the connection closes.
 pub(crate) fn received(mut stream: impl Read) -> Answer {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();

@@ -61,7 +61,7 @@ fn automatic_certificates_are_stored_noticed_and_kept_over_reloads() {
         let run = Sandboxed::start_with(set, |_| text.clone());
         run.is_restricted();
         let authority = noted_failure(&folder);
-        // What an earlier process had not finished is removed at the start, so the folder is listed.
+        // At the start, Serow lists the folder, to remove files that an earlier process had not finished.
         let serial = store_certificate(&authority);
         is_served(&run, serial);
         fs::remove_dir_all(authority.join("failures")).unwrap();
@@ -109,7 +109,7 @@ fn put(run: &Sandboxed, path: &str, body: &str) -> String {
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
-/// What `openssl passwd -apr1 -salt saltsalt secret` prints.
+/// The hash that `openssl passwd -apr1 -salt saltsalt secret` prints.
 const SECRET: &str = "$apr1$saltsalt$LrttParrLPdxvgutaSXWJ0";
 
 /// An upstream server whose response may be stored, and its address.
