@@ -1,5 +1,5 @@
-//! What HPACK (RFC 7541) and QPACK (RFC 9204) share: numbers, strings in Huffman code, the form of their static tables, the
-//! dynamic table, and which fields are worth an entry of it.
+//! The common part of HPACK (RFC 7541) and QPACK (RFC 9204): numbers, strings in Huffman code, the form of their static
+//! tables, the dynamic table, and which fields are worth an entry of it.
 
 mod coding_error;
 mod dynamic_table;

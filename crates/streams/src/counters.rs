@@ -1,4 +1,4 @@
-//! What a connection has counted, for a status page.
+//! The counters of a connection, for a status page.
 
 /// Counts since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,23 +1,23 @@
-//! What a connection tells its driver.
+//! Events of a connection, for its driver.
 
 use bytes::Bytes;
 use serow_message::{Headers, RequestHead, ResponseHead, StatusCode};
 
 use crate::StreamId;
 
-/// What a server received; `Code` is the type of error codes of the version of HTTP.
+/// An event of a server; `Code` is the type of error codes of the version of HTTP.
 #[derive(Debug)]
 pub enum Event<Code> {
     /// A request's head.
     Request(ReceivedRequest),
-    /// A request that never reaches a handler. Nothing is left to do for it but to write it down: the machine has
-    /// answered it with this status (the answer gets its turn like any other), or cut it off where the
-    /// RFC asks for that (a malformed one, 400). Where the request was handed out before (413, a body beyond the
-    /// limit), its handler is to be dropped, unless its response has begun.
+    /// A request that never reaches a handler. The driver has only to log it: the machine has answered it with this
+    /// status (the answer gets its turn like any other), or cut it off where the RFC asks for that (a malformed one,
+    /// 400). Where the request was handed out before (413, a body beyond the limit), its handler is to be dropped,
+    /// unless its response has begun.
     Refused {
         /// Of the request.
         stream: StreamId,
-        /// What it was answered with.
+        /// The status of the answer.
         status: StatusCode,
         /// Its head, as far as it could be understood.
         head: Option<RequestHead>,
@@ -75,7 +75,7 @@ impl ReceivedRequest {
     }
 }
 
-/// What a client received; `Code` is the type of error codes of the version of HTTP.
+/// An event of a client; `Code` is the type of error codes of the version of HTTP.
 #[derive(Debug)]
 pub enum ClientEvent<Code> {
     /// The head of the response, or an informational one (status 1xx), which the response itself follows.

@@ -18,7 +18,7 @@ pub use self::{
     name::{Name, Pseudo},
 };
 
-/// What stood in the header block that was decoded last, and room for the next ones.
+/// The fields of the header block that was decoded last, and room for the next ones.
 #[derive(Debug, Default)]
 pub struct Fields {
     /// Where heads are put together. Those that are gone leave their room, so that mostly nothing is allocated for one.
@@ -28,7 +28,7 @@ pub struct Fields {
     /// Where the fields stand in it. It is kept for idle connections, too, so it is small.
     list: ReceivedFields<4>,
     pseudo: [Place; PSEUDO],
-    /// What is wrong with them; then they are not all there.
+    /// The error in them, if there is one; then they are not all there.
     pub problem: Option<Problem>,
 }
 
@@ -104,7 +104,7 @@ impl Fields {
     ///
     /// # Errors
     ///
-    /// What is wrong with them; pseudo-header fields are malformed (RFC 9113 §8.1, RFC 9114 §4.3).
+    /// The error in them; pseudo-header fields are malformed (RFC 9113 §8.1, RFC 9114 §4.3).
     pub fn take_trailers(&mut self) -> Result<Headers, Problem> {
         if self.has_pseudo() {
             return Err(Problem::Malformed("a pseudo-header field in trailers"));
@@ -144,7 +144,7 @@ impl Fields {
     }
 }
 
-/// Takes the fields of one block, in their order. What the limits forbid is not kept.
+/// Takes the fields of one block, in their order. Fields beyond the limits are not kept.
 #[derive(Debug)]
 pub struct Collector<'a> {
     fields: &'a mut Fields,
@@ -182,8 +182,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether the other fields change nothing: there is a problem, and the method, which the refusal depends on, is known
-    /// or comes no more. What is left of an HPACK bomb is only skipped.
+    /// Whether the other fields change nothing: there is a problem, and the method, which the refusal depends on, is
+    /// known or comes no more. The rest of an HPACK bomb is only skipped.
     #[inline]
     fn is_decided(&self) -> bool {
         let has_method = || self.fields.pseudo[Pseudo::Method as usize].range().is_some();
@@ -316,5 +316,5 @@ const FIELD_OVERHEAD: usize = 32;
 /// Bytes of the head of a browser's request, without its cookies.
 const USUAL_HEAD: usize = 1024;
 
-/// What a larger head needed is not kept.
+/// Bytes of a head whose memory is kept for the next one; that of a larger head is given back.
 const MAX_KEPT: usize = 4 * USUAL_HEAD;

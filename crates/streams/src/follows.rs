@@ -2,7 +2,7 @@
 
 use crate::Sending;
 
-/// What follows on a stream behind what was written.
+/// The continuation of a stream behind the bytes that were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the end of a message is the end of its stream"]
 pub enum Follows {
@@ -13,7 +13,7 @@ pub enum Follows {
 }
 
 impl Follows {
-    /// What follows, given what of the message was sent.
+    /// The continuation of a stream, given how much of the message was sent.
     pub fn of(sending: Sending) -> Self {
         if sending == Sending::Done { Self::Fin } else { Self::More }
     }

@@ -1,4 +1,4 @@
-//! What HTTP/2 and HTTP/3 have in common: the order in which streams are served, the fields of messages and their
+//! The common part of HTTP/2 and HTTP/3: the order in which streams are served, the fields of messages and their
 //! compression, and the judgement of requests and responses. No I/O, no clock.
 #![no_std]
 #![forbid(unsafe_code)]

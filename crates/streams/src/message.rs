@@ -1,4 +1,4 @@
-//! What of a message is still to come or to be sent, either role.
+//! The parts of a message that are still to come or to be sent, for either role.
 
 use serow_message::{BodyLength, Headers, StatusCode, UsageError, content};
 
@@ -26,7 +26,7 @@ pub struct Content {
     announced: bool,
 }
 
-/// What of our message was sent.
+/// The progress of our message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// No head yet.
@@ -39,7 +39,7 @@ pub enum Sending {
     Done,
 }
 
-/// A response's head that waits for its turn. What follows it is in the stream's [`Sending`] already.
+/// A response's head that waits for its turn. The stream's [`Sending`] says already what follows it.
 #[derive(Debug)]
 pub struct QueuedHead {
     /// Its status.
@@ -52,7 +52,7 @@ pub struct QueuedHead {
     pub is_refusal: bool,
 }
 
-/// What a message's meaning depends on in the other direction.
+/// The facts about a request that the meaning of its response depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
     /// HEAD: a response has no content.
@@ -68,8 +68,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// What a final response of this status, with these fields, is followed by: what is to be sent behind its head, and
-    /// the value of `content-length`, if it has one. From now on an accepted CONNECT is a tunnel.
+    /// Begins a final response of this status, with these fields: returns what is to be sent behind its head, and the
+    /// value of `content-length`, if it has one. From now on an accepted CONNECT is a tunnel.
     #[inline]
     pub fn begin_response(
         &mut self,
@@ -110,7 +110,7 @@ impl Sending {
     }
 }
 
-/// What is wrong with the length of a body.
+/// An error in the length of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongLength {
     /// It is not what was announced (RFC 9113 §8.1.1).

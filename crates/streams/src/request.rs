@@ -17,16 +17,16 @@ use crate::{
 pub struct Accepted {
     /// For the handler.
     pub request: ReceivedRequest,
-    /// What its body may be.
+    /// The bytes that its body may still have.
     pub content: Content,
-    /// What its response depends on.
+    /// The facts that its response depends on.
     pub exchange: Exchange,
 }
 
-/// One that none gets.
+/// A request that no handler gets.
 #[derive(Debug)]
 pub struct Rejected {
-    /// What the client learns.
+    /// The answer to the client.
     pub answer: Answer,
     /// For the log.
     pub reason: &'static str,
@@ -34,7 +34,7 @@ pub struct Rejected {
     pub head: Option<RequestHead>,
 }
 
-/// What is done about it.
+/// The answer to a rejected request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// RFC 9113 §8.1.1: a malformed request is a stream error.
@@ -71,7 +71,7 @@ pub fn accept(
     }
 }
 
-/// What stands in HTTP/1's first line.
+/// The parts of HTTP/1's request line, and the protocol of an extended CONNECT.
 #[inline]
 fn line(fields: &Fields, limits: &MessageLimits) -> Result<(Method, Target, Option<Bytes>), Refusal> {
     let method = fields.pseudo(Pseudo::Method).ok_or(malformed("no :method"))?;
@@ -115,7 +115,7 @@ fn is_scheme(scheme: &[u8]) -> bool {
     scheme.first().is_some_and(u8::is_ascii_alphabetic) && scheme.iter().all(is_scheme_byte)
 }
 
-/// What the fields say.
+/// Judges the fields: returns the length of the body, if it is known, and the facts that the response depends on.
 #[inline]
 fn judge(
     head: &RequestHead,

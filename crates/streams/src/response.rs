@@ -14,7 +14,7 @@ pub struct Accepted {
     pub head: ResponseHead,
     /// The length of its body, where it is known.
     pub length: Option<u64>,
-    /// What its body may be.
+    /// The bytes that its body may still have.
     pub content: Content,
 }
 

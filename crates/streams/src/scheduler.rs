@@ -61,7 +61,7 @@ pub const TURN: u32 = 16_384;
 /// 10 Mbit/s a message waits for 112 KiB of others at most, 0.1 s. Too little to make a tunnel a way round priorities.
 pub const TUNNEL_SHARE: u32 = 8;
 
-/// What a stream asks of the scheduler. A [`Priority`] alone is that of a response.
+/// The claim of a stream on the scheduler. A [`Priority`] alone is that of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// How urgent it is. An urgency above 7 counts as 7; a tunnel always takes turns.
@@ -115,7 +115,7 @@ struct Turns {
 /// The urgencies there are (RFC 9218 §4.1).
 const LEVELS: usize = Priority::BACKGROUND as usize + 1;
 
-/// What is kept of one urgency.
+/// The state of one urgency.
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     ring: Ring,
@@ -123,10 +123,10 @@ struct Level {
     ahead: i32,
 }
 
-/// Where nobody has had a turn yet.
+/// The state before any stream has had a turn.
 static FRESH: Turns = Turns { levels: [Level { ring: Ring::NEW, ahead: 0 }; LEVELS], tunnels: Ring::NEW };
 
-/// What others must have sent before a tunnel has a turn that its urgency does not give it.
+/// Bytes that others must have sent before a tunnel has a turn that its urgency does not give it.
 const TUNNEL_PRICE: u32 = (TUNNEL_SHARE - 1) * TURN;
 
 impl Scheduler {

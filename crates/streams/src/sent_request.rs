@@ -39,7 +39,7 @@ pub struct SentRequest<'a> {
     authority: &'a str,
 }
 
-/// What the fields of a request are encoded by.
+/// Encodes the fields of a request.
 pub trait FieldEncoder {
     /// Takes a pseudo-header field.
     fn encode_pseudo(&mut self, pseudo: Pseudo, value: &[u8]);
@@ -79,7 +79,7 @@ impl<'a> SentRequest<'a> {
         Ok(Self { head, length, scheme, protocol, authority })
     }
 
-    /// What is to be sent behind its head.
+    /// The body that is to be sent behind its head.
     #[must_use]
     pub fn sending(&self) -> Sending {
         match self.length {
@@ -89,7 +89,7 @@ impl<'a> SentRequest<'a> {
         }
     }
 
-    /// What its response depends on.
+    /// The facts that its response depends on.
     #[must_use]
     pub fn exchange(&self) -> Exchange {
         let connect = self.head.method == Method::CONNECT;

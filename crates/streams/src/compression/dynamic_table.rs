@@ -47,7 +47,7 @@ pub struct Line<'a> {
     pub value: &'a [u8],
     /// Which name it is.
     pub name_kind: Name,
-    /// What makes a message malformed that has this field.
+    /// The error that makes a message with this field malformed.
     pub error: Option<FieldError>,
 }
 
@@ -263,7 +263,7 @@ impl DynamicTable {
     }
 }
 
-/// What an entry counts beside its text (RFC 7541 §4.1).
+/// The bytes that an entry counts beside its text (RFC 7541 §4.1).
 pub const ENTRY_OVERHEAD: usize = 32;
 
 /// Room for the entries of a usual request or response, so that a connection of one does not allocate again and again.
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "a long loop: minutes under Miri")]
-    fn what_is_held_follows_what_is_used() {
+    fn allocated_memory_follows_the_entries() {
         let mut table = DynamicTable::new(4096);
         assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));
         assert!(table.insert(Name::Other, b"name", b"value", None));

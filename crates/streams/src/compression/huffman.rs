@@ -27,7 +27,7 @@ pub fn encode(text: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
             output.extend_from_slice(&((bits >> count) as u32).to_be_bytes());
         }
     }
-    // What is left is filled with ones, the beginning of the code of the end.
+    // The last byte is filled up with ones, the beginning of the code of the end.
     let bytes = count.div_ceil(8);
     let filler = bytes * 8 - count;
     let bits = (bits << filler | ((1 << filler) - 1)) as u32;
@@ -105,7 +105,7 @@ struct Code {
     length: u8,
 }
 
-/// What a code stands for, and the number of its bits.
+/// The byte that a code stands for, and the number of its bits.
 #[derive(Clone, Copy)]
 struct Symbol {
     byte: u8,
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(decoded(&[]).unwrap(), b"");
     }
 
-    /// What a code of two bytes stands for, found bit by bit.
+    /// The text that a code of two bytes stands for, found bit by bit.
     fn decoded_slowly(code: u16, symbols: &BTreeMap<(u8, u32), u8>) -> Option<Vec<u8>> {
         let (mut text, mut bits, mut length) = (Vec::new(), 0, 0);
         for place in (0..16).rev() {

@@ -1,7 +1,7 @@
 //! Numbers (RFC 7541 §5.1): as many bits as the first byte has left, and, if those are all ones, seven in each of the
 //! bytes behind it.
 //!
-//! Indexes and lengths have 32 bits at most. What QPACK counts over the life of a connection has 62 (RFC 9204 §4.1.1).
+//! Indexes and lengths have 32 bits at most. QPACK's counts over the life of a connection have 62 (RFC 9204 §4.1.1).
 
 use alloc::vec::Vec;
 

@@ -9,15 +9,16 @@ use serow_message::KnownHeader;
 
 use crate::fields::{Name, Pseudo};
 
-/// What is done with a field that the table does not hold.
+/// The treatment of a field that the table does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// It gets an entry: it will come again.
     Index,
-    /// It gets an entry when it comes for the second time. What differs from message to message would push out what
-    /// does not; what comes twice (the fields of a file that is asked for again and again) comes often.
+    /// It gets an entry when it comes for the second time. Values that differ from message to message would push out
+    /// those that do not; a value that comes twice (in the fields of a file that is requested again and again) comes
+    /// often.
     IndexRepeated,
-    /// It must not have an entry, here or with anyone who passes it on (RFC 7541 §7.1.3): whoever can have fields
+    /// It must not have an entry, here or at an intermediary (RFC 7541 §7.1.3): an attacker that can have fields
     /// compressed beside a secret, and sees the lengths, guesses it entry by entry.
     Never,
 }

@@ -38,7 +38,7 @@ impl Texts {
         self.decoded.clear();
     }
 
-    /// The block is decoded. What a long string needed is not kept.
+    /// Ends a decoded block. The memory that a long string needed is given back.
     #[inline]
     pub fn forget(&mut self) {
         if self.decoded.capacity() > MAX_KEPT {
@@ -125,5 +125,5 @@ pub fn write_text_prefixed<const BITS: u32>(
 /// Room for most strings, so that one allocation is enough for a usual block.
 const FIRST_TEXT: usize = 256;
 
-/// What is kept for the strings of the next block.
+/// Bytes of memory that are kept for the strings of the next block.
 const MAX_KEPT: usize = 4 * FIRST_TEXT;

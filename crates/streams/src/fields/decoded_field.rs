@@ -14,12 +14,12 @@ pub struct DecodedField<'a> {
     pub name_kind: Name,
     /// The peer does not want it compressed by anyone (RFC 7541 §7.1.3).
     pub never_indexed: bool,
-    /// What makes a message malformed that has this field.
+    /// The error that makes a message with this field malformed.
     pub error: Option<FieldError>,
 }
 
 impl DecodedField<'_> {
-    /// What it counts for SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2).
+    /// Its size as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 §6.5.2).
     #[must_use]
     #[inline]
     pub fn list_size(&self) -> usize {

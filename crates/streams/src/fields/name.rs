@@ -47,14 +47,14 @@ impl Pseudo {
     }
 }
 
-/// What a field's name is; kept with each entry of the tables, so that nobody compares names again.
+/// A field's name, recognised; kept with each entry of the tables, so that names are not compared again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
     /// A pseudo-header field.
     Pseudo(Pseudo),
     /// A well-known name in lower case.
     Known(KnownHeader),
-    /// Any other bytes, as the peer sent them: nobody has looked whether they may be a name.
+    /// Any other bytes, as the peer sent them: they have not been checked for being a valid name.
     Other,
 }
 

@@ -7,7 +7,7 @@ use serow_message::Priority;
 
 use crate::StreamId;
 
-/// What PRIORITY_UPDATE frames said of streams that are still idle.
+/// The priorities of streams that are still idle, from PRIORITY_UPDATE frames.
 ///
 /// Nothing else may be kept for a stream that is not open, so the number is bounded twice: by what the client may open,
 /// beyond which it is an error (RFC 9218 §7.1), and by [`EarlyPriorities::MOST`]. The attack is a client that names

@@ -8,7 +8,7 @@ use crate::StreamId;
 pub(super) struct Ring {
     /// Whose turn it is, or was, if the turn is over.
     current: StreamId,
-    /// What is left of the turn.
+    /// The rest of the turn, in bytes.
     left: u32,
     /// Where the round ends: the highest stream when it began. Without it, a client that opens one short stream after
     /// the other would keep the round from ever coming back to a lower one.
@@ -16,7 +16,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Nobody has had a turn yet.
+    /// No stream has had a turn yet.
     pub(super) const NEW: Self = Self { current: StreamId::CONNECTION, left: 0, end: StreamId::CONNECTION };
 
     /// The next stream: the one whose turn is not over, else the next one of the round, else the first of a new round.

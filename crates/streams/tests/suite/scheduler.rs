@@ -109,7 +109,7 @@ fn orders() {
 }
 
 #[test]
-fn who_comes_later() {
+fn streams_added_later_take_their_place_by_urgency_and_number() {
     let mut connection = Connection::of(&[(3, "", 3 * FRAME), (5, "u=5, i", 3 * FRAME), (7, "u=5, i", 2 * FRAME)]);
     assert_eq!(connection.serve(FRAME), Some(3));
     connection.add(1, claim(""), FRAME);
@@ -283,7 +283,11 @@ proptest! {
 
     /// A stream that stays at the highest urgency is served before the others have had two rounds.
     #[test]
-    fn nobody_in_turns_starves(sizes in prop::collection::vec(1..40_000usize, 400), streams in 2..40u32, row in any::<bool>()) {
+    fn no_stream_in_turns_starves(
+        sizes in prop::collection::vec(1..40_000usize, 400),
+        streams in 2..40u32,
+        row in any::<bool>(),
+    ) {
         let mut connection = Connection::default();
         for stream in 0..streams {
             connection.add(2 * stream + 1, claim("i"), ENDLESS);
