@@ -56,7 +56,7 @@ pub struct Served<'a> {
     /// `content-length` and those of the connection); `None` where there was no response, or
     /// [`AccessLog::reads_response`] does not ask for it.
     pub response: Option<&'a Headers>,
-    /// What the handler put into the response's extensions; `None` as with [`Self::response`].
+    /// The extensions that the handler put into the response; `None` as with [`Self::response`].
     pub extensions: Option<&'a Extensions>,
     /// Where handlers noted which route took the request; `None` if [`AccessLog::reads_route`] does not ask for it.
     pub note: Option<&'a RouteNote>,

@@ -1,4 +1,4 @@
-//! What responses over TCP say of HTTP/3 (Alt-Svc, RFC 7838 §3).
+//! The announcement of HTTP/3 in responses over TCP (Alt-Svc, RFC 7838 §3).
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

@@ -90,7 +90,7 @@ async fn begin<H: Handler>(
     if worker.settings.proxy_protocol.is_required()
         && let Some(source) = proxy_header::receive(worker, transport).await?
     {
-        // Whoever is connected is a proxy: the client counts.
+        // The peer of the connection is a proxy: the limits are those of its client.
         guard.count_for(worker.clients.admit(source.ip()).map_err(Ended::Client)?);
         peer = Peer::Tcp(source);
     }

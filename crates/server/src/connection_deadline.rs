@@ -15,7 +15,7 @@ pub(crate) struct ConnectionDeadline {
     purpose: Purpose,
 }
 
-/// What the peer has to do before the deadline.
+/// The action that the peer has to take before the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// Nothing, or something that the caller checks.

@@ -1,4 +1,4 @@
-//! What the server notes about a response, whichever version of HTTP carries it.
+//! The server's notes about a response, whichever version of HTTP carries it.
 
 use serow_message::StatusCode;
 

@@ -95,7 +95,7 @@ pub(crate) async fn serve<H: Handler>(
 impl<H: Handler> Http1<H> {
     /// Serves one request after the other, until the connection ends.
     async fn exchanges(&mut self) -> End {
-        // What came along with a PROXY header waits already to be understood.
+        // Bytes that came along with a PROXY header already wait to be parsed.
         let mut nothing_waits = self.transport.input.is_empty();
         let mut pipelined = 0;
         loop {

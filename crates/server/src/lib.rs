@@ -30,7 +30,7 @@
 //! the methods and types of the other features do not exist then. There is no feature for compression, since this
 //! crate does not compress: a `tower` layer does, or the crate `serow-files`.
 #![forbid(unsafe_code)]
-// What only the versions of HTTP use that are left out.
+// Only versions of HTTP that are left out use the dead code.
 #![cfg_attr(not(all(feature = "http2", feature = "http3")), allow(dead_code))]
 
 mod accepting;

@@ -1,12 +1,12 @@
-//! What the connections of a listener have in common.
+//! Settings that the connections of a listener share.
 
 use crate::{alternative_service::AlternativeService, tls::TlsAcceptor};
 
-/// What the connections of a listener have in common.
+/// Settings that the connections of a listener share.
 #[derive(Clone, Default)]
 pub(crate) struct ListenerTerms {
     pub(crate) tls: Option<TlsAcceptor>,
-    /// What responses say of HTTP/3 at the same address.
+    /// The announcement of HTTP/3 at the same address in responses.
     pub(crate) alternative: Option<AlternativeService>,
 }
 

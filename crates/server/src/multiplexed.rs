@@ -1,4 +1,4 @@
-//! What the connections of HTTP/2 and HTTP/3 have in common: many requests at a time, each an exchange of its own, over
+//! The common part of the connections of HTTP/2 and HTTP/3: many requests at a time, each an exchange of its own, over
 //! one state machine.
 
 mod body_forwarding;
@@ -41,7 +41,7 @@ where
     request_log: RequestLog,
     call: C,
     stream_counter: StreamCounter,
-    /// What follows on the stream that was written last.
+    /// Whether more or the end follows on the stream that was written last.
     follows: Follows,
 }
 

@@ -1,4 +1,4 @@
-//! What HTTP/3 adds to a server: UDP sockets, and the connections of QUIC on them.
+//! The additions of HTTP/3 to a server: UDP sockets, and the connections of QUIC on them.
 
 pub(crate) use crate::{
     quic_accepting::{QuicSocket, accept},

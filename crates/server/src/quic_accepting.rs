@@ -49,7 +49,7 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, endpoint: &Endpoint, early_data: Ea
     }
     let address = incoming.remote_address();
     if !incoming.is_validated() && worker.handshakes.are_many() {
-        // Whoever forges addresses gets no state here (RFC 9000 §8.1).
+        // The server keeps no state for a client that forges addresses (RFC 9000 §8.1).
         let _ = endpoint.retry(incoming);
         return;
     }

@@ -19,7 +19,7 @@ use crate::{
 pub struct SharedQuicSockets {
     /// For each address, sockets with their places in the group of all sockets of the address.
     pub sockets: Vec<(SocketAddr, Vec<(OwnedFd, u8)>)>,
-    /// What all generations make stateless resets and tokens with.
+    /// The secret that all generations make stateless resets and tokens with.
     pub secret: [u8; 32],
 }
 
@@ -142,9 +142,9 @@ fn of_address(shared: &SharedQuicSockets, address: SocketAddr) -> Option<Vec<(Ow
     cloned.inspect_err(|error| tracing::warn!("HTTP/3 is off at {address}: {error}")).ok()
 }
 
-/// The memory that a QUIC connection may make us use for what nobody reads: 8 streams' worth. nghttp2's and quinn's
-/// defaults lie around it.
+/// The memory that a QUIC connection may make us use for data that no handler reads: 8 streams' worth. nghttp2's and
+/// quinn's defaults lie around it.
 const QUIC_WINDOW: u32 = 4 << 20;
 
-/// What a stream may send before its reader has read anything: 40 Mbit/s over 100 ms.
+/// Bytes that a stream may send before its reader has read any of them: 40 Mbit/s over 100 ms.
 const QUIC_STREAM_WINDOW: u32 = 512 * 1024;

@@ -29,8 +29,8 @@ use crate::{Error, Server};
 /// axum; `serow_axum::serve` takes the router itself.
 ///
 /// The handler does not run in the runtime that awaits this, but in threads of its own, one per core: each has a
-/// current-thread runtime and a clone of the handler. What the caller's runtime has opened, for instance the connections
-/// of a database pool, can be used there, since that runtime goes on meanwhile.
+/// current-thread runtime and a clone of the handler. The handler can use resources that the caller's runtime has
+/// opened, for instance the connections of a database pool, since that runtime goes on meanwhile.
 pub fn serve<H: Handler + Send>(listener: impl ListeningSocket, handler: H) -> Serve<H> {
     Serve { socket: listener.into_socket(), server: Server::new(), handler }
 }

@@ -218,9 +218,8 @@ impl<H: Handler> Transport<H> {
         Ok(())
     }
 
-    /// Sends the output and these bytes behind it, in as few calls as the kernel allows. What could not be sent stays
-    /// in
-    /// `bytes`.
+    /// Sends the output and these bytes behind it, in as few calls as the kernel allows. Bytes that could not be sent
+    /// stay in `bytes`.
     pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes, more: More) -> Result<(), TransportError> {
         self.sending(|transport, context| {
             while !bytes.is_empty() {
@@ -243,14 +242,14 @@ impl<H: Handler> Transport<H> {
         .await
     }
 
-    /// Sends the output and a range of a file behind it. What could not be sent stays in `range`, but for what was
-    /// copied.
+    /// Sends the output and a range of a file behind it. The part that could not be sent stays in `range`, except for
+    /// bytes that were copied.
     ///
     /// The last bytes are read before another look at the file, and sent after it: if it is no longer the announced
     /// version, the response remains incomplete, so that no client takes a mixture of two versions for the file. A file
     /// that is overwritten in place after that look can still change in the kernel's send buffer (sendfile(2)).
     pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange, more: More) -> Result<(), TransportError> {
-        // What is copied goes out in one call with the head.
+        // Content that is copied leaves in one call with the head.
         if self.wire.is_encrypted() || range.version.is_some() && range.length <= HELD_BACK {
             return self.flush_with_copied_file(range, more).await;
         }
@@ -262,7 +261,7 @@ impl<H: Handler> Transport<H> {
         self.send_file(range, 0).await
     }
 
-    /// Sends the output and the bytes of a pipe behind it. What could not be sent stays in the pipe.
+    /// Sends the output and the bytes of a pipe behind it. Bytes that could not be sent stay in the pipe.
     pub(crate) async fn flush_with_pipe(&mut self, bytes: &mut PipedBytes) -> Result<(), TransportError> {
         self.flush(More::Follows).await?;
         self.sending(|transport, context| {

@@ -49,7 +49,7 @@ impl Versions {
 }
 
 impl SpokenVersion {
-    /// What `h2` means in ALPN.
+    /// The version that `h2` means in ALPN.
     pub(crate) const HTTP2: Option<Self> = Some(Self::Http2);
 
     /// Counts its connections: all, and the open ones.

@@ -40,7 +40,7 @@ where
                     Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(TransportError::Lost(error))),
                     Poll::Pending if self.transport.output.is_empty() => return Poll::Pending,
-                    // What wants no order leaves at once.
+                    // Control frames do not wait for their turn: they leave at once.
                     Poll::Pending => {}
                 }
             }

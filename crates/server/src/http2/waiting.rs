@@ -12,7 +12,7 @@ use serow_message::{Handler, Request, Response};
 use super::connection::{End, Http2};
 use crate::transport::TransportError;
 
-/// What the client has to do.
+/// The next action that the server waits for from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// Send the rest of what it has begun: a frame, a header block, its first SETTINGS.
@@ -58,7 +58,8 @@ where
         }
         if waiting == Waiting::DrainGrace {
             ready!(self.transport.poll_drain_grace(context));
-            // The client does not answer. What it sends from now on, it may send again elsewhere (RFC 9113 §6.8).
+            // The client does not answer. It may repeat elsewhere the requests that it sends from now on
+            // (RFC 9113 §6.8).
             self.requests.machine.finish_shutdown();
             return Poll::Ready(End::Close);
         }

@@ -53,12 +53,12 @@ impl HeldRequests {
         }
     }
 
-    /// Whether the request of this stream waits. Its body waits in QUIC's windows, as one that nobody reads.
+    /// Whether the request of this stream waits. Its body waits in QUIC's windows, as one that no handler reads.
     pub(super) fn holds(&self, stream: StreamId) -> bool {
         self.events.iter().any(|event| stream_of(event) == Some(stream))
     }
 
-    /// What has arrived, in that order: the handshake is complete.
+    /// The events that were held, in the order of their arrival, once the handshake is complete.
     pub(super) fn release(self) -> Vec<Event> {
         self.events
     }

@@ -10,13 +10,13 @@ use serow_quic::{Event, Handshake, Sent};
 
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
-/// What becomes of requests that arrive before the handshake is complete.
+/// The handling of requests that arrive before the handshake is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyRequests {
     /// There are none: early data is not accepted.
     None,
-    /// They wait: the client has not shown that its address is its own (RFC 9000 §8.1), and whoever is refused, limited or
-    /// banned by its address must not be somebody else.
+    /// They wait: the client has not shown that its address is its own (RFC 9000 §8.1), and the server must not refuse,
+    /// limit or ban another client by that address.
     Held,
     /// Those that may be repeated are answered.
     Answered,

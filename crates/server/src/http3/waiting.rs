@@ -10,7 +10,7 @@ use serow_message::{Handler, Request, Response};
 
 use super::connection::{End, Http3};
 
-/// What the client has to do.
+/// The next action that the server waits for from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// Send the rest of a head.
@@ -59,7 +59,7 @@ where
         if waiting == Waiting::DrainGrace {
             let quic = self.streams.quic();
             ready!(self.deadline.poll_drain_grace(context, || quic.round_trip()));
-            // What the client sends from now on, it may send again elsewhere (RFC 9114 §5.2).
+            // The client may repeat elsewhere the requests that it sends from now on (RFC 9114 §5.2).
             self.requests.machine.finish_shutdown();
             context.waker().wake_by_ref();
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! What the client sent is passed to the exchanges.
+//! Passes the client's events to the exchanges.
 
 use std::future::Future;
 

@@ -114,7 +114,7 @@ where
             record
         });
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
-        // What follows a CONNECT is the tunnel's.
+        // Bytes that follow a CONNECT belong to the tunnel.
         let (sender, body) = match has_body && !is_connect {
             false => (None, Body::empty()),
             true => {
@@ -169,7 +169,7 @@ where
             let waker = place.waker.clone();
             let mut context = Context::from_waker(&waker);
             if let Some(exchange) = place.exchange.as_mut().filter(|exchange| exchange.has_waited_in_vain()) {
-                // Who waits for its turn only is not to blame for it.
+                // The client is to blame where the stream waits for its window, but not where it waits for its turn.
                 if self.machine.waits_for_window(exchange.stream) {
                     return self.give_up(index, M::CANCEL);
                 }
@@ -279,7 +279,7 @@ where
     fn panicked(&mut self, index: usize) {
         tracing::error!(peer = %self.connection.peer(), "the service panicked; the stream is reset");
         if let Some(exchange) = self.exchanges.get(index).filter(|exchange| !exchange.sent.has_begun) {
-            // What the client was told amounts to that; it did not leave by itself.
+            // For the client, the reset amounts to that status; the client did not leave by itself.
             (exchange.sent.status, exchange.sent.has_begun) = (StatusCode::INTERNAL_SERVER_ERROR, true);
         }
         self.give_up(index, M::INTERNAL_ERROR);

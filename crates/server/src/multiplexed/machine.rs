@@ -1,4 +1,4 @@
-//! What a state machine has to do for the exchanges of its connection.
+//! The interface of a state machine for the exchanges of its connection.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ pub(crate) trait Machine {
     /// Why a stream is reset.
     type Code: Copy + Display;
 
-    /// Nobody wants the stream any more.
+    /// The stream is no longer needed.
     const CANCEL: Self::Code;
     /// The server has made a mistake.
     const INTERNAL_ERROR: Self::Code;

@@ -12,14 +12,14 @@ use bytes::{Bytes, BytesMut};
 #[derive(Debug, Default)]
 pub(crate) struct WaitingBody {
     pieces: VecDeque<Bytes>,
-    /// What came last, behind the pieces, as far as it was copied. Boxed, since most readers keep up.
+    /// The last bytes that came, behind the pieces, as far as they were copied. Boxed, since most readers keep up.
     last: Option<Box<BytesMut>>,
     /// Bytes of the pieces.
     length: usize,
 }
 
 impl WaitingBody {
-    /// Adds what was received next.
+    /// Adds the piece that was received next.
     pub(crate) fn push(&mut self, piece: Bytes) {
         if self.last.is_none() && self.length < MAX_SHARED {
             self.length += piece.len();
@@ -47,7 +47,7 @@ impl WaitingBody {
         Some(piece)
     }
 
-    /// Puts back what is left of a piece that was taken.
+    /// Puts back the rest of a piece that was taken.
     pub(crate) fn put_back(&mut self, piece: Bytes) {
         self.length += piece.len();
         self.pieces.push_front(piece);
@@ -68,7 +68,7 @@ impl WaitingBody {
         *self = Self::default();
     }
 
-    /// What was copied becomes a piece.
+    /// Makes a piece of the bytes that were copied.
     fn end_copy(&mut self) {
         if let Some(last) = self.last.take() {
             self.length += last.len();
@@ -77,7 +77,7 @@ impl WaitingBody {
     }
 }
 
-/// Bytes from which a reader counts as slow: what one that keeps up leaves waiting while a connection has its turn.
+/// Bytes from which a reader counts as slow: one that keeps up leaves as many waiting while a connection has its turn.
 const MAX_SHARED: usize = 64 * 1024;
 
 /// Bytes of one copy: a multiple of what allocators reserve anyway.

@@ -2,7 +2,7 @@
 
 use super::counter::Counter;
 
-/// What a worker counts of the streams of HTTP/2, or of those of HTTP/3.
+/// A worker's counters of the streams of HTTP/2, or of those of HTTP/3.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounters {
     pub(crate) opened: Counter,

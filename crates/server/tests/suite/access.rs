@@ -114,7 +114,7 @@ fn the_head_of_the_response_is_told() {
             // A frame's header, and at least the field that is in no table.
             Spoken::Http2 => assert!((20..200).contains(&entry.head_bytes), "{}", entry.head_bytes),
         }
-        // What the server answers by itself.
+        // A response that the server makes by itself.
         assert_eq!(server.connect_with(spoken).ask(&Asked::post("/a", &[b'a'; 1001])).status, 413);
         assert_eq!(noted.entries(2)[1].token, None);
     }
@@ -206,7 +206,7 @@ fn a_request_refused_in_the_middle_is_told_too() {
 }
 
 #[test]
-fn what_is_no_request_is_told_without_a_line() {
+fn an_invalid_request_is_logged_without_a_request_line() {
     let noted = Noted::default();
     let server = server(&noted);
     let mut client = server.connect();

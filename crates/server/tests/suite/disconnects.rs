@@ -63,7 +63,7 @@ fn is_given_up(at_work: &AtomicUsize) {
 }
 
 #[test]
-fn nobody_works_for_a_client_that_is_gone() {
+fn the_handler_of_a_client_that_is_gone_is_dropped() {
     let (server, at_work) = server();
     for spoken in BOTH {
         let mut client = server.connect_with(spoken);
@@ -101,7 +101,7 @@ fn a_silent_stream_ends_when_its_client_is_gone() {
 }
 
 #[test]
-fn who_only_has_nothing_more_to_send_is_answered() {
+fn a_client_that_only_closes_its_sending_side_is_answered() {
     let (server, _) = server();
     let mut client = server.connect();
     client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n").finish_sending();
@@ -112,7 +112,7 @@ fn who_only_has_nothing_more_to_send_is_answered() {
 
 /// Longer than such a client is waited for in vain.
 #[test]
-fn a_stream_goes_on_for_who_has_nothing_more_to_send() {
+fn a_stream_goes_on_for_a_client_that_closes_its_sending_side() {
     let (server, feeds) = serve_fed(Server::new());
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").finish_sending();

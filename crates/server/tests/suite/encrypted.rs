@@ -87,7 +87,7 @@ fn every_end_is_said() {
         let answer = rest(&mut client).unwrap_or_else(|error| panic!("{request:?}: {error}"));
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{request:?}: {answer}");
     }
-    // What is no request.
+    // Bytes that are not a request.
     let mut client = server.connect();
     client.write_all(b"what?\r\n\r\n").unwrap();
     let answer = rest(&mut client).unwrap();

@@ -72,7 +72,7 @@ fn an_answer_without_reading_ends_the_connection_and_says_so() {
     let answer = client.answer();
     assert_eq!((answer.status, answer.closes()), (403, true));
     client.ends();
-    // Nobody knows whether what follows is the body.
+    // The server cannot know whether the following bytes are the body.
     let mut client = server.connect();
     client.send(head("/refused") + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.answer().status, 403);

@@ -16,7 +16,7 @@ use serow::{Body, BoxError, Bytes, FileRange, Request, Response};
 
 use crate::support::{Client, Folder, Running, Spoken};
 
-/// What keeps a worker busy until it is dropped.
+/// Threads that keep a worker busy until this is dropped.
 pub(crate) struct Busy {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

@@ -29,7 +29,7 @@ pub(crate) fn hinting_server() -> (Running, watch::Sender<bool>) {
     (server, go)
 }
 
-/// What it hints at, in this order.
+/// The links of its hints, in this order.
 pub(crate) const LINKS: [&str; 2] = ["</a.css>; rel=preload", "</b.css>; rel=preload"];
 
 #[test]

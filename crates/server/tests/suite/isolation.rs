@@ -58,7 +58,7 @@ const SMUGGLED: &str = "GET /evil HTTP/1.1\r\nHost: a\r\n\r\n";
 const SMUGGLED_RESPONSE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil";
 const NEXT: &str = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// What becomes of the connection.
+/// The state of the connection after the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// The next request is answered.
@@ -105,7 +105,7 @@ fn smuggling_requests() -> Vec<(String, After)> {
         (format!("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n{SMUGGLED}"), After::Ends),
         // HTTP/1.0 without keep-alive.
         (format!("POST /unread HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc{SMUGGLED}"), After::Ends),
-        // What ends with a mistake.
+        // Requests that end with a mistake.
         (format!("GET /unread HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n{SMUGGLED}"), After::Ends),
         (
             format!("GET /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{SMUGGLED}"),
@@ -115,7 +115,7 @@ fn smuggling_requests() -> Vec<(String, After)> {
 }
 
 #[test]
-fn what_is_left_of_a_body_over_http_1_is_never_a_request() {
+fn the_rest_of_a_body_over_http_1_is_never_a_request() {
     for (request, after) in smuggling_requests() {
         for whole in [true, false] {
             let seen = Seen::default();
@@ -173,7 +173,7 @@ fn a_body_that_is_not_as_long_as_announced_ends_the_connection() {
         let text = String::from_utf8_lossy(&client.received).into_owned();
         assert!(!text.contains("evil") && !text.contains("/next"), "{target}: {text}");
     }
-    // What a handler says of the length does not count.
+    // The server ignores a length that a handler sets.
     let mut client = server.connect();
     assert_eq!(client.get("/wrong-length").text(), "/wrong-length");
     assert_eq!(client.get("/next").text(), "/next");

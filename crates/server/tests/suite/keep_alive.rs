@@ -122,7 +122,7 @@ fn a_client_that_stops_sending_still_gets_its_answers() {
 }
 
 #[test]
-fn what_a_handler_says_of_framing_does_not_count() {
+fn framing_fields_of_a_handler_are_ignored() {
     let server = Running::new(|_: Request| async {
         Response::text("four")
             .with("content-length", "9")

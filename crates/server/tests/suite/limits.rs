@@ -144,7 +144,7 @@ fn the_limit_is_that_of_all_workers_and_listeners() {
         let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
         rustix::net::recv(client, &mut [0; 1][..], flags).is_ok()
     };
-    // Whoever was let in is answered; the others wait, whichever worker they came to.
+    // The server answers the clients that it let in; the others wait, whichever worker they came to.
     eventually("all that were let in are answered", || {
         let answered = clients.iter().filter(|client| is_answered(client)).count();
         answered >= LIMIT && status.report().connections.open == answered as u64

@@ -60,7 +60,7 @@ fn connections_wait_between_binding_and_serving() {
 }
 
 #[test]
-fn what_cannot_be_listened_at_is_one_line() {
+fn an_address_that_cannot_be_bound_is_an_error_of_one_line() {
     for (address, hint) in
         [("nonsense:1:2", "nonsense"), ("192.0.2.1:80", "192.0.2.1"), ("unix:/no/such/x", "/no/such")]
     {

@@ -77,7 +77,7 @@ fn other_connections_and_the_server_go_on() {
 }
 
 #[test]
-fn what_a_panic_cut_short_is_not_taken_for_whole() {
+fn a_body_that_a_panic_cut_short_is_not_taken_for_whole() {
     let server = server();
     // Without a length and without chunks only a reset tells.
     let mut client = server.connect();

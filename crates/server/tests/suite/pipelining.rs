@@ -52,7 +52,7 @@ fn bodies_of_every_framing_may_stand_between() {
 }
 
 #[test]
-fn what_was_answered_before_a_slow_one_leaves_at_once() {
+fn responses_before_a_slow_one_leave_at_once() {
     let server = Running::new(|request: Request| async move {
         if request.target.path() == "/never" {
             std::future::pending::<()>().await;

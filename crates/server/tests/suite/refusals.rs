@@ -91,7 +91,7 @@ fn every_mistake_of_http_1_has_its_status_wherever_its_bytes_are_split() {
 }
 
 #[test]
-fn what_was_answered_before_a_mistake_arrives() {
+fn a_response_before_an_invalid_request_arrives() {
     let server = server();
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");

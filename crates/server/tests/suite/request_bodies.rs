@@ -39,7 +39,7 @@ fn a_body_that_was_read_leaves_the_connection_open() {
 fn a_small_body_nobody_reads_is_passed_over() {
     let server = length_server();
     let body = bytes_of(10_000);
-    // What it holds is never taken for a request.
+    // The server never takes its content for a request.
     let smuggled = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     for spoken in BOTH {
         let mut client = server.connect_with(spoken);
@@ -113,7 +113,7 @@ fn another_task_or_thread_may_read_the_body() {
     }
 }
 
-/// What a reader of a body comes to: its length, or an error.
+/// The result of reading a body: its length, or an error.
 type Outcome = Result<usize, String>;
 
 /// Has another task read the body.

@@ -34,7 +34,7 @@ fn ask_until(is_over: &AtomicBool, address: SocketAddr) -> [usize; 2] {
 }
 
 #[test]
-fn nobody_notices_who_leaves() {
+fn clients_do_not_notice_that_a_server_leaves_the_port() {
     // Some kernels demand a privilege for it, without which the drain does not know its sockets in the group.
     let filtered = socket_filter::attach_filter(TcpListener::bind("127.0.0.1:0").unwrap(), &[]);
     if !serow_requirements::is_permitted(&filtered, "SO_ATTACH_FILTER") {
@@ -59,7 +59,7 @@ fn nobody_notices_who_leaves() {
 }
 
 #[test]
-fn who_leaves_says_so_to_those_it_still_serves() {
+fn a_server_that_leaves_tells_the_clients_it_still_serves() {
     let mut old = sharing("127.0.0.1:0", 1, "old");
     let mut clients: Vec<_> = (0..4).map(|_| old.connect()).collect();
     let _new = sharing(&old.address().to_string(), 1, "new");
@@ -76,13 +76,13 @@ fn who_leaves_says_so_to_those_it_still_serves() {
 }
 
 #[test]
-fn who_is_to_end_at_once_does_not_take_its_time() {
+fn a_server_that_ends_at_once_does_not_wait_for_the_drain() {
     let mut old = sharing("127.0.0.1:0", 2, "old");
     let new = sharing(&old.address().to_string(), 2, "new");
     old.stopper.stop();
     old.stopper.end();
     old.wait();
-    // Nobody is led to where nobody is.
+    // The kernel leads no client to the server that has ended.
     for _ in 0..20 {
         assert_eq!(new.connect().get("/").text(), "new");
     }

@@ -1,4 +1,4 @@
-//! What a server says of itself: the numbers of a workload that is known.
+//! A server's status report: the numbers of a known workload.
 
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ fn large_bodies_are_counted_to_the_byte() {
 }
 
 #[test]
-fn what_goes_wrong_is_counted_too() {
+fn failed_requests_are_counted_too() {
     let (server, status) = plain();
     server.connect().send("GET / HTTP/1.1\r\n\r\n").answer();
     server.connect().send("nonsense\r\n\r\n").answer();

@@ -79,7 +79,7 @@ fn a_proxy_that_has_said_nothing_is_not_waited_for() {
 }
 
 #[test]
-fn what_runs_is_finished_and_says_that_the_connection_ends() {
+fn a_running_request_is_finished_and_its_response_closes_the_connection() {
     let (mut server, go) = server(patient());
     let mut running = server.connect();
     running.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");

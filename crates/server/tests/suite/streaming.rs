@@ -177,7 +177,7 @@ fn a_stream_that_fails_or_breaks_its_word_is_cut_for_the_client_to_see() {
     }
 }
 
-/// What is sent to a reader that does not read: so many pieces of so many bytes.
+/// The body for a reader that does not read: so many pieces of so many bytes.
 pub(crate) const FRAME: usize = 16 * 1024;
 pub(crate) const FRAMES: usize = 4000;
 

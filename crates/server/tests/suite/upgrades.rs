@@ -41,7 +41,7 @@ fn tunnel_server() -> Running {
 const UPGRADE: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: capitals\r\n\r\n";
 
 #[test]
-fn what_stands_behind_the_head_belongs_to_the_new_protocol() {
+fn bytes_behind_the_head_belong_to_the_new_protocol() {
     let server = tunnel_server();
     for (tail, later) in [("", "abc"), ("abc", ""), ("GET / HTTP/1.1\r\n\r\n", "x")] {
         let mut client = server.connect();
@@ -79,7 +79,7 @@ fn a_refused_upgrade_is_a_request_like_any_other() {
     let answer = client.answer();
     assert_eq!((answer.status, answer.closes()), (403, false));
     assert_eq!(client.get("/").text(), "plain");
-    // What follows a refused CONNECT may have been meant for the tunnel.
+    // Bytes that follow a refused CONNECT may have been meant for the tunnel.
     client.send("CONNECT refuse:1 HTTP/1.1\r\nHost: refuse:1\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let answer = client.answer();
     assert_eq!((answer.status, answer.closes()), (403, true));

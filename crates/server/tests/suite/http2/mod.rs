@@ -1,5 +1,4 @@
-//! What is particular to HTTP/2, stream by stream; what holds over both versions stands in the modules of the same
-//! names above.
+//! Tests of HTTP/2 alone, stream by stream; those of both versions stand in the modules of the same names above.
 
 mod access;
 mod arrival;

@@ -24,7 +24,7 @@ fn many_large_bodies_come_at_once() {
 fn a_body_nobody_reads_costs_its_stream_alone() {
     let server = length_server();
     let mut client = server.connect_http2();
-    // More than the connection's window altogether: what nobody reads is given back.
+    // More than the connection's window altogether: the server gives back the window of data that no handler reads.
     for length in [10, 10_000, 20 << 20, 20 << 20, 3] {
         let stream = client.post("/unread", bytes_of(length), true);
         let other = client.post("/", bytes_of(100_000), true);
@@ -43,7 +43,7 @@ fn an_answered_request_that_does_not_end_is_reset_after_a_while() {
     post[0] = 0x83;
     client.send(HEADERS, 0x4, 1, &post).send(DATA, 0, 1, b"abc");
     assert_eq!(client.until(DATA, 1).payload, b"unread");
-    // What comes meanwhile is passed over.
+    // The server ignores data that comes meanwhile.
     client.send(DATA, 0, 1, b"def");
     assert_eq!(client.until(RST_STREAM, 1).payload, ErrorCode::NO_ERROR.0.to_be_bytes());
     // The connection goes on.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[test]
-fn what_runs_is_finished_and_the_end_is_announced() {
+fn running_requests_are_finished_and_the_end_is_announced() {
     let (mut server, go) = server(patient());
     let mut client = server.connect_http2();
     let running = [client.ask("/wait"), client.ask("/wait")];
@@ -24,7 +24,7 @@ fn what_runs_is_finished_and_the_end_is_announced() {
     client.wait("the end is announced", |client| !client.farewells.is_empty());
     eventually("the listener is closed", || server.is_refusing());
     client.go_on_for(Duration::from_millis(100));
-    // First that no more streams are wanted, then, when that was heard, which is the last.
+    // The first GOAWAY stops new streams; the second, after the client has received that, names the last one.
     assert_eq!(client.farewells, [ErrorCode::NO_ERROR; 2]);
     assert_eq!(client.lost, None);
     go.send(true).unwrap();

@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[test]
-fn what_was_begun_must_be_finished() {
+fn frames_and_header_blocks_must_be_finished() {
     let server = with_timeouts(Timeouts { head: SHORT, ..patient() });
     let block = frame(HEADERS, 0x1, 1, &block("a"));
     let more = frame(CONTINUATION, 0, 1, b"");

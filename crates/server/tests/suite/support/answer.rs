@@ -1,4 +1,4 @@
-//! What a client received, whichever version carried it.
+//! The response that a client received, whichever version carried it.
 
 /// A response.
 #[derive(Debug)]
@@ -7,7 +7,7 @@ pub(crate) struct Answer {
     /// The head as it was sent, without the empty line.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
-    /// What stood behind the last chunk.
+    /// The lines behind the last chunk.
     pub(crate) trailers: String,
 }
 

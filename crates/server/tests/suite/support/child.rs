@@ -53,7 +53,7 @@ impl Child {
         status.unwrap()
     }
 
-    /// What it has spent so far.
+    /// The processor time that it has spent so far.
     pub(crate) fn processor_time(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
         let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -70,7 +70,7 @@ impl Drop for Child {
     }
 }
 
-/// What the child does: serves until a signal ends it.
+/// Serves in the child until a signal ends it.
 pub(crate) fn hello_in_a_child(descriptors: Option<u64>) {
     if let Some(most) = descriptors {
         setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: Some(most) }).unwrap();

@@ -90,7 +90,7 @@ impl Client {
         Ok(Answer { status, head, body: Vec::new(), trailers: String::new() })
     }
 
-    /// What follows the head of this answer; some of its chunks may have been taken before.
+    /// Takes the rest of this answer behind its head; some of its chunks may have been taken before.
     pub(crate) fn finish_answer(&mut self, answer: &mut Answer, head_only: bool) -> io::Result<()> {
         if head_only || matches!(answer.status, 100..200 | 204 | 304) {
             return Ok(());

@@ -194,8 +194,8 @@ impl Either {
         self.try_answer().unwrap()
     }
 
-    /// The answer; an error where the client can tell that it is not whole. What the reset of a connection says over
-    /// HTTP/1, over HTTP/2 that of a stream says with INTERNAL_ERROR.
+    /// The answer; an error where the client can tell that it is not whole. The reset of a stream with INTERNAL_ERROR
+    /// over HTTP/2 means the same as that of a connection over HTTP/1.
     #[track_caller]
     pub(crate) fn try_answer(&mut self) -> io::Result<Answer> {
         match self {

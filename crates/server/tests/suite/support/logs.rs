@@ -1,4 +1,4 @@
-//! What the engine writes to its log, and an access log that remembers.
+//! The lines that the engine writes to its log, and an access log that remembers.
 
 use std::{
     io::{self, Write},

@@ -29,7 +29,7 @@ pub(crate) struct Multiplexed {
     pub(crate) reads: bool,
 }
 
-/// What is known of a stream.
+/// The client's state of a stream.
 #[derive(Default)]
 struct Stream {
     informational: VecDeque<Answer>,
@@ -163,7 +163,7 @@ impl Multiplexed {
         }
     }
 
-    /// What came of the answer, and how it ended.
+    /// The part of the answer that came, and how it ended.
     #[track_caller]
     pub(crate) fn outcome(&mut self, stream: StreamId) -> (Option<Answer>, Ended) {
         self.wait("the stream ends", |client| client.ended(stream).is_some());
@@ -185,19 +185,19 @@ impl Multiplexed {
         }
     }
 
-    /// Writes bytes of the test's own behind what the client has said.
+    /// Writes bytes of the test's own behind those of the client.
     pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
         self.fill();
         self.output.extend_from_slice(bytes);
         self.flush();
     }
 
-    /// What of a body has not been sent.
+    /// Bytes of a body that have not been sent.
     pub(crate) fn unsent(&self, stream: StreamId) -> usize {
         self.streams.get(&stream).map_or(0, |stream| stream.outgoing.iter().map(Bytes::len).sum())
     }
 
-    /// Lets go of what has come of the answer's body.
+    /// Forgets the part of the answer's body that has come.
     pub(crate) fn forget_body(&mut self, stream: StreamId) {
         if let Some(answer) = self.streams.get_mut(&stream).and_then(|stream| stream.answer.as_mut()) {
             answer.body.clear();
@@ -209,7 +209,7 @@ impl Multiplexed {
         self.streams.get(&stream).and_then(|stream| stream.ended)
     }
 
-    /// What has come of the answer's body.
+    /// The part of the answer's body that has come.
     pub(crate) fn body(&self, stream: StreamId) -> &[u8] {
         self.streams.get(&stream).and_then(|stream| stream.answer.as_ref()).map_or(&[], |answer| &answer.body)
     }
@@ -302,7 +302,7 @@ impl Multiplexed {
             match self.socket.write(&self.output) {
                 Ok(count) => drop(self.output.drain(..count)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // What the server said before is still to be read.
+                // The client still has to read the bytes that the server sent before.
                 Err(_) => self.output.clear(),
             }
             any = true;

@@ -12,7 +12,7 @@ pub(crate) struct Sequential {
     /// Whether the request's body comes in chunks.
     chunked: bool,
     head_only: bool,
-    /// What has come of the answer, once its head has.
+    /// The part of the answer that has come, once its head has.
     answer: Option<Answer>,
 }
 
@@ -21,7 +21,7 @@ impl Sequential {
         Self { client, chunked: false, head_only: false, answer: None }
     }
 
-    /// Sends a head, and what of the body goes with it.
+    /// Sends a head, and the part of the body that goes with it.
     pub(crate) fn open(&mut self, method: &str, target: &str, opening: &Opening<'_>, body: &[u8]) {
         self.chunked = opening.length == Some(BodyLength::Unknown);
         self.head_only = method == "HEAD";
