@@ -82,7 +82,7 @@ pub struct CacheFolder {
     pub max_object: usize,
 }
 
-/// What keeps responses in a folder, until it is dropped.
+/// Keeps responses in a folder until it is dropped.
 #[derive(Debug)]
 pub struct CacheWriter {
     _thread: DiskThread,
@@ -93,7 +93,7 @@ struct SharedStore {
     memory: Arc<MemoryStore>,
     /// Where responses are kept beyond this process.
     folder: Option<CacheFolder>,
-    /// What keeps them there, from when that begins.
+    /// The store on disk, once the folder is open.
     disk: OnceLock<Arc<DiskStore>>,
     fills: Arc<Fills>,
     /// The memory of responses that are arriving.
@@ -108,7 +108,7 @@ struct SharedStore {
 pub struct ResponseCache {
     store: CacheStore,
     settings: Arc<CacheSettings>,
-    /// What it knows of the handler.
+    /// The properties of the handler that it has to know.
     origin: Arc<Origin>,
     /// A digest of the route and its handler: two routes may forward the same URI to different servers.
     scope: u32,

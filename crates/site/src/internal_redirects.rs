@@ -26,7 +26,7 @@ pub(crate) struct FollowedResponse {
     request: Rc<OnceCell<AdmittedRequest>>,
     internal: InternalRoutes,
     hops: u8,
-    /// What the last response named, for the log.
+    /// The path or file that the last response named, for the log.
     named: String,
     kept: Option<Kept>,
     strict_transport: StrictTransport,
@@ -45,7 +45,7 @@ pub(crate) struct AdmittedRequest {
     informational: InformationalSender,
 }
 
-/// What of a response that names another one is sent with that one, as nginx does.
+/// The parts of a response that names another one, which are sent with that one, as nginx does.
 #[derive(Default)]
 struct Kept {
     fields: Headers,

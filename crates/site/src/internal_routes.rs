@@ -35,7 +35,7 @@ struct Shared {
 pub struct InternalRoot {
     /// The absolute path of the folder; as it is written, or without links.
     pub folder: PathBuf,
-    /// What the paths of requests have before the path below the folder: `/protected`, or nothing.
+    /// The prefix of request paths before the path below the folder: `/protected`, or nothing.
     pub prefix: String,
 }
 
@@ -49,7 +49,7 @@ impl InternalRoutes {
         Self { shared: Arc::new(Shared { router, roots, phases, warnings }) }
     }
 
-    /// What a response that names this is replaced by; nothing if it names nothing below an internal route.
+    /// The target whose response replaces one that names this; nothing if it names nothing below an internal route.
     pub(crate) fn target(&self, redirect: &InternalRedirect) -> Option<Target> {
         let text = match redirect {
             // An absolute URL would lead to its path.
@@ -115,7 +115,7 @@ impl std::fmt::Debug for InternalRoutes {
     }
 }
 
-/// What a response that leads nowhere is replaced by.
+/// The response in place of one that leads nowhere.
 pub(crate) fn not_found(request: &serow::Headers) -> Response {
     serow_gateway::error_page(serow::StatusCode::NOT_FOUND, request)
 }

@@ -1,4 +1,4 @@
-//! What the requests of a server reach, and serving it.
+//! The handlers that the requests of a server reach, and the start of a server with them.
 //!
 //! [`start`] is the only place where the server's code is compiled for a handler: the commands of the program share one
 //! copy of it, which this crate optimises for speed, whatever the crates that read options and settings are optimised

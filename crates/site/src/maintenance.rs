@@ -11,12 +11,12 @@ use std::{
 use serow::{KnownHeader, Peer, Request, Response};
 use serow_gateway::{ErrorReason, Network, TrustedProxies, error_page};
 
-/// What clients receive during maintenance.
+/// The settings of maintenance, during which clients receive 503.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maintenance {
     /// When clients may ask again (`Retry-After`), in whole seconds.
     pub retry_after: Duration,
-    /// Clients that are served as usual: those who look at their work.
+    /// Clients that are served as usual: those of administrators, who check their work.
     pub allowed: Vec<Network>,
 }
 

@@ -51,7 +51,7 @@ struct Shared {
     failed: AtomicU64,
 }
 
-/// What a mirror has counted.
+/// The counts of a mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirrorReport {
     /// The site and the path of its route.
@@ -83,7 +83,7 @@ impl Mirror {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What was counted so far.
+    /// Its counts so far.
     #[must_use]
     pub fn report(&self) -> MirrorReport {
         let Shared { settings, proxy, sent, dropped, failed, .. } = &*self.shared;

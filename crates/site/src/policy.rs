@@ -1,4 +1,4 @@
-//! What a site or a route does around its handler.
+//! The policy of a site or a route around its handler.
 //!
 //! A handler without a policy is called as if there were none; with one, the request is looked at before it is handed
 //! over, and the response before it is sent. A policy never reads a body before it is sent.
@@ -42,7 +42,7 @@ pub use self::{
     rate_limit::{RateLimit, RateLimitCounts},
 };
 
-/// What a site or a route does around its handler; by default nothing.
+/// The policy of a site or a route around its handler; by default, it does nothing.
 #[derive(Clone, Debug, Default)]
 pub struct RoutePolicy {
     /// Compression of responses. A folder has its own, which knows its files.
@@ -59,7 +59,7 @@ pub struct RoutePolicy {
     pub rate: Option<Rate>,
     /// How long a client may take for each 4 KiB of a request's body, in place of what the server allows.
     pub body_timeout: Option<Duration>,
-    /// What requests must pass before.
+    /// The checks that requests must pass before they reach the handler.
     pub guard: Option<Arc<Guard>>,
 }
 

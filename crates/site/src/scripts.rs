@@ -14,7 +14,7 @@ pub struct Scripts {
     choice: RouteChoice,
 }
 
-/// What scripts make of a request.
+/// The outcome of the scripts for a request.
 pub(crate) enum Passed {
     /// The handler gets it.
     Handle(Request, Vec<Watched>),

@@ -12,7 +12,7 @@ use crate::{
     site_handler::{Admission, Site, SiteHandler},
 };
 
-/// What a server does because it has TLS. By default nothing.
+/// The measures that a server takes because it has TLS. By default none.
 #[derive(Clone, Debug, Default)]
 pub struct TlsPolicy {
     /// How long browsers use TLS only (HSTS).

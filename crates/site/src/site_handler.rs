@@ -21,7 +21,7 @@ use crate::{
     to_tls::ToTls,
 };
 
-/// What all requests of a server go to.
+/// The handler of all requests of a server.
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "each thread has one, and it is not moved")]
 pub enum Site {

@@ -26,7 +26,7 @@ pub(crate) enum SiteResponse {
     Pending {
         /// The future of the response.
         response: Pin<Box<dyn Future<Output = Response>>>,
-        /// What the route changes in its headers.
+        /// The changes that the route makes to its headers.
         headers: HeaderChanges,
         /// The header of HSTS.
         strict_transport: StrictTransport,

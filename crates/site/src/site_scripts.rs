@@ -22,7 +22,7 @@ pub(crate) struct ScriptsOfSite<'a> {
 
 struct Shared {
     by_site: Vec<Scripts>,
-    /// What gets the requests whose scripts have waited.
+    /// The router and policies for requests whose scripts have waited.
     waiting: PerThread<(Router<RouteHandler>, SitePolicies)>,
 }
 

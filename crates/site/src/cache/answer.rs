@@ -24,7 +24,7 @@ use super::{
 };
 use crate::site_response::SiteResponse;
 
-/// What is stored for a request that has to be forwarded.
+/// The stored responses for a request that has to be forwarded, and the reason to forward it.
 pub(super) struct Found {
     pub(super) reason: ForwardReason,
     /// The stored responses that can be validated, that of the request first.

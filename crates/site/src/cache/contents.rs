@@ -1,4 +1,4 @@
-//! What a store holds, for people: its largest URLs, hosts and tags.
+//! The contents of a store, for people: its largest URLs, hosts and tags.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,4 @@
-//! What a store counts.
+//! The counters of a store, and the report of them.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use serow_message::StatusCode;
 
 use super::CacheStore;
 
-/// What a store has counted, and what it holds now.
+/// The counts of a store so far, and the size of its present contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheReport {
     /// Requests that got a fresh stored response.
@@ -39,7 +39,7 @@ pub struct CacheReport {
     pub memory: u64,
     /// Their tags.
     pub tags: u64,
-    /// What is in files; nothing without a folder.
+    /// The counts of the files; nothing without a folder.
     pub disk: Option<DiskCounts>,
 }
 
@@ -61,7 +61,7 @@ impl Default for CacheCounters {
 #[repr(align(128))]
 struct Group([AtomicU64; CacheEvent::COUNT]);
 
-/// What is counted.
+/// An event that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CacheEvent {
     Hit,
@@ -104,7 +104,7 @@ impl CacheCounters {
 }
 
 impl CacheStore {
-    /// What it has counted, and what it holds now.
+    /// Its counts so far, and the size of its present contents.
     #[must_use]
     pub fn report(&self) -> CacheReport {
         let (memory, count) = (&self.shared.memory, |event| self.shared.counters.count(event));

@@ -1,4 +1,4 @@
-//! What of a request the cache looks at, and which requests pass it by.
+//! The parts of a request that the cache looks at, and which requests pass it by.
 
 use serow::{Headers, KnownHeader, Method, Request, Target};
 use serow_cache::{Key, RequestControl};
@@ -6,7 +6,7 @@ use serow_message::{InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
 use super::settings::{CacheSettings, cookies};
 
-/// What of a request the cache looks at.
+/// The parts of a request that the cache looks at.
 #[derive(Debug)]
 pub(super) struct Demand {
     pub(super) key: Key,
@@ -16,12 +16,12 @@ pub(super) struct Demand {
     pub(super) is_head: bool,
 }
 
-/// In the extensions of a request: an access check has found out its user. What a handler sends back may depend on that,
-/// whatever field the user was found in.
+/// In the extensions of a request: an access check has found out its user. The response of a handler may depend on the
+/// user, whatever field the user was found in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identified;
 
-/// What becomes of a request.
+/// The cache's decision about a request.
 pub(super) enum Admission {
     /// The cache answers it if it can.
     Cached(Demand),
@@ -32,7 +32,7 @@ pub(super) enum Admission {
 }
 
 impl Demand {
-    /// What this request demands. Its target loses what is ignored of it.
+    /// Decides about this request, and removes the ignored parameters from its target.
     pub(super) fn of(request: &mut Request, settings: &CacheSettings, trust: &TrustedProxies) -> Admission {
         let is_head = request.method == Method::HEAD;
         let is_cached = request.method == Method::GET || is_head && settings.answers_head;
@@ -117,8 +117,8 @@ fn add<'a>(additions: &mut Vec<&'a [u8]>, name: &'a str, values: impl Iterator<I
     }
 }
 
-/// What a field of a trusted proxy says about the request, beside the scheme that is a part of the key: as pairs of name and
-/// value. What it says about the client alone is not a part.
+/// The statements about the request in a field of a trusted proxy, beside the scheme that is a part of the key: as
+/// pairs of name and value. Statements about the client alone are not among them.
 fn about_request<'a>(
     (name, known): (&'a [u8], Option<KnownHeader>),
     value: &'a [u8],

@@ -33,14 +33,14 @@ pub(super) struct Filling {
     pub(super) is_wanted_anyway: bool,
 }
 
-/// What has arrived of a body.
+/// The pieces of a body that have arrived.
 struct Gathered {
     pieces: Vec<Bytes>,
     bytes: u64,
     next: Next,
 }
 
-/// What follows.
+/// The event that follows the pieces.
 enum Next {
     More,
     /// More, after others have had their turn.
@@ -51,7 +51,8 @@ enum Next {
 }
 
 impl Filling {
-    /// The response to a request that was forwarded, with this body; and its content, for clients. Nobody waits for it.
+    /// The response to a request that was forwarded, with this body; and its content, for clients. It has no leader: no
+    /// other request waits for it.
     pub(super) fn new<H: Handler>(
         fetch: &Fetch<H>,
         accepted: Accepted,

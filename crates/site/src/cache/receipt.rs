@@ -1,4 +1,4 @@
-//! What becomes of a response of the origin: it is stored, or passed on.
+//! The receipt of a response of the origin: it is stored, or passed on.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -79,7 +79,7 @@ impl<H: Handler> Fetch<H> {
         Err(if self.cache.store.has_place_for(length) { NotStored::NoRoom } else { NotStored::TooLarge })
     }
 
-    /// What of a response is stored; or why nothing is.
+    /// The parts of a response that are stored; or the reason why none is.
     pub(super) fn accept(&self, response: &Response, exchange: Exchange) -> Result<Accepted, NotStored> {
         if !is_for_others(response) {
             return Err(NotStored::NotFresh);
@@ -205,8 +205,8 @@ pub(super) fn is_for_others(response: &Response) -> bool {
     !(is_own_error || is_not_all || is_limited || has_too_many_tags)
 }
 
-/// What a client gets of a content that is arriving, with the head of this response; nothing if its beginning is not kept any
-/// more.
+/// The response to a client that selects this part of an arriving content, with the head of `response`; nothing if the
+/// beginning of the content is not kept any more.
 fn arriving(response: Response, content: &GrowingContent, selection: Selection) -> Option<Response> {
     let length = content.length();
     let body = |offset, length| Some(Body::stream(ArrivingBody::new(content.reader(offset)?, length)));

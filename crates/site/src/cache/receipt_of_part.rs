@@ -1,4 +1,4 @@
-//! What becomes of a part that the origin has sent (206): it is stored, and passed on as it is.
+//! The receipt of a part that the origin has sent (206): it is stored, and passed on as it is.
 
 use serow::{Body, Handler, Response};
 use serow_cache::{FillLeader, FillOutcome, is_range_current};

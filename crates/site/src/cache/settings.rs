@@ -1,4 +1,4 @@
-//! What the settings of a route say about its cache.
+//! The settings of a route about its cache.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use serow_message::{Headers, NetworkSet};
 /// The settings of the cache of a route; by default, only responses decide.
 #[derive(Clone, Debug)]
 pub struct CacheSettings {
-    /// What counts where responses say nothing.
+    /// The rules that apply where responses say nothing.
     pub rules: CacheRules,
     /// Parameters of the query that are not part of the key.
     pub ignored_query: IgnoredQuery,
@@ -25,7 +25,7 @@ pub struct CacheSettings {
     pub uncacheable_for: Duration,
     /// The clients whose requests with the method PURGE purge; without, these requests are for the origin.
     pub purge_from: Option<PurgingClients>,
-    /// What the field Cache-Status says.
+    /// The content of the field Cache-Status.
     pub status_field: StatusField,
 }
 
@@ -38,12 +38,12 @@ pub struct PurgingClients {
     pub trust: Arc<TrustedProxies>,
 }
 
-/// What the field Cache-Status of responses says.
+/// The content of the field Cache-Status of responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusField {
     /// Nothing: there is none.
     Off,
-    /// What the cache did.
+    /// How the cache handled the request.
     #[default]
     On,
     /// The key as well.
@@ -147,7 +147,7 @@ mod tests {
             (&names, "utm_source=x&a=1&id=2&id&utm_=", Some("a=1")),
             (&names, "id=1", Some("")),
             (&names, "ids=1&ID=2", None),
-            // What follows a semicolon belongs to the parameter, for whoever splits there: it is removed with it.
+            // The text behind a semicolon belongs to the parameter and is removed with it: some origins split there.
             (&names, "utm_x=1;callback=evil&a=1", Some("a=1")),
             (&names, "a=1;utm_x=evil", None),
         ] {

@@ -110,7 +110,7 @@ async fn case(number: u64, seen: &mut Seen) -> usize {
     judged
 }
 
-/// What happens between requests: time passes, the origin changes, somebody purges.
+/// Changes the world between requests: time passes, the origin changes, responses are purged.
 async fn change(world: &Rc<RefCell<World>>, cache: &ResponseCache, dice: &mut Dice) {
     if dice.one_in(3) {
         sleep(Duration::from_millis(dice.of(&[1, 400, 1000, 2500, 6000, 70_000]))).await;

@@ -30,7 +30,7 @@ impl CopiedBody {
     /// A body that may have so many bytes to be copied.
     pub(super) fn new(source: Body, copy: Copy, max: usize) -> Self {
         let announced = source.length().and_then(|length| usize::try_from(length).ok());
-        // What is announced need not come, so it is not all allocated at once.
+        // A client may announce more than it sends, so the memory is not all allocated at once.
         let content = Vec::with_capacity(announced.unwrap_or(0).min(max).min(FIRST));
         Self { source, copy: Some(Copying { copy, content, most: announced.unwrap_or(max).min(max) }) }
     }

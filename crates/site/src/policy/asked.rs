@@ -1,4 +1,4 @@
-//! What of a request decides about its response.
+//! The parts of a request that decide about its response.
 
 use serow_coding::{Accepted, Coding};
 use serow_gateway::prefers_problem_details;
@@ -6,8 +6,8 @@ use serow_message::{KnownHeader, Method, Request, Version};
 
 use super::{RoutePolicy, cors::CorsRequest};
 
-/// What of a request decides about its response. The headers are not kept: a clone of them would have the handler copy
-/// all when it changes one.
+/// The parts of a request that decide about its response. The headers are not kept: with a clone of them, the handler
+/// would have to copy all when it changes one.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// Whether only the head is sent.
@@ -20,12 +20,12 @@ pub(crate) struct Asked {
     pub(crate) weak_tags: Vec<u8>,
     /// Whether errors are sent as JSON, if there is a policy for errors.
     pub(crate) prefers_json: bool,
-    /// What it says about CORS, if there is a policy for it.
+    /// Its fields of CORS, if there is a policy for them.
     pub(crate) cors: Option<CorsRequest>,
 }
 
 impl Asked {
-    /// What this policy wants to know of a request.
+    /// The parts of a request that this policy needs.
     pub(crate) fn new(policy: &RoutePolicy, request: &Request) -> Self {
         let mut asked = Self {
             is_head: request.method == Method::HEAD,

@@ -16,7 +16,7 @@ use serow_message::{Body, BoxError, IncomingError, Request, Response, StatusCode
 use serow_net::{Moment, monotonic};
 use serow_router::HeaderChanges;
 
-/// What is known of the length of a body before it is read.
+/// The length of a body against its limit, as far as it is known before the body is read.
 pub(crate) enum Bounded {
     /// It is not too long.
     Fits,
@@ -29,7 +29,7 @@ pub(crate) enum Bounded {
 /// A body of a length that was not known, seen from the response.
 pub(crate) struct CountedBody {
     is_too_long: Arc<AtomicBool>,
-    /// What is answered if it is too long.
+    /// The response if it is too long.
     refusal: Option<Response>,
 }
 

@@ -13,10 +13,10 @@ use http_body::Frame;
 use serow_coding::{Encoder, EncoderSettings, Permit};
 use serow_message::{Body, BoxError};
 
-/// A body that is compressed while it is sent: a piece is read only when the client has taken what came before, and what
-/// was compressed is sent as soon as the source has no more. What comes without a pause is gathered before an encoder is
-/// taken, so that bodies that arrive at the same time use the same one, one after the other: its tables, some hundred
-/// kilobytes, are then in the processor's cache.
+/// A body that is compressed while it is sent: a piece is read only when the client has taken the pieces before it, and
+/// compressed bytes are sent as soon as the source has no more. Pieces that arrive without a pause are gathered before
+/// an encoder is taken, so that bodies that arrive at the same time use the same one, one after the other: its tables,
+/// some hundred kilobytes, are then in the processor's cache.
 pub(crate) struct CompressedBody {
     stage: Stage,
     output: Vec<u8>,
@@ -38,10 +38,10 @@ struct Open {
     settings: EncoderSettings,
     /// Taken when there is something to compress.
     encoder: Option<Encoder>,
-    /// What was read before there was an encoder.
+    /// Pieces that were read before there was an encoder.
     gathered: VecDeque<Bytes>,
     gathered_bytes: usize,
-    /// What is left of the piece that is compressed.
+    /// The rest of the piece that is compressed.
     rest: Bytes,
     has_ended: bool,
     trailers: Option<HeaderMap>,
@@ -54,10 +54,10 @@ struct Open {
     _permit: Permit,
 }
 
-/// What of the bytes read is in the output.
+/// Whether all bytes that were read are in the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// All: a client can decode them.
+    /// They are: a client can decode them.
     Flushed,
     /// Some may be in the encoder.
     Behind,
@@ -90,7 +90,7 @@ impl CompressedBody {
         Self { stage: Stage::Ended(None), output: Vec::new() }
     }
 
-    /// What was compressed, which may be nothing.
+    /// Takes the compressed bytes; there may be none.
     fn take_output(&mut self) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.output).into()))))
     }
@@ -114,11 +114,11 @@ impl CompressedBody {
     }
 }
 
-/// What a step came to.
+/// The outcome of a step.
 enum Step {
     /// There is more to do.
     Again,
-    /// What is in the output is to be sent.
+    /// The output is to be sent.
     Send,
     /// Others get their turn.
     GiveWay,

@@ -24,14 +24,14 @@ pub struct Cors {
     pub max_age: Option<u64>,
 }
 
-/// What a request says about CORS.
+/// The fields of a request about CORS.
 #[derive(Debug)]
 pub(crate) struct CorsRequest {
     origin: Vec<u8>,
     preflight: Option<Preflight>,
 }
 
-/// What a preflight asks for.
+/// The method and headers that a preflight asks for.
 #[derive(Debug)]
 struct Preflight {
     method: Vec<u8>,
@@ -39,7 +39,7 @@ struct Preflight {
 }
 
 impl CorsRequest {
-    /// What a request says; nothing if it comes from no other site.
+    /// The fields of this request; nothing if it comes from no other site.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let origin = request.headers.get(KnownHeader::Origin)?.to_vec();
         let method = request.headers.get(REQUEST_METHOD).filter(|_| request.method == Method::OPTIONS);
@@ -128,7 +128,7 @@ const REQUEST_METHOD: &str = "access-control-request-method";
 const REQUEST_HEADERS: &str = "access-control-request-headers";
 const ALLOW_ORIGIN: &str = "access-control-allow-origin";
 
-/// What an application may have said, and what only one may say.
+/// Fields that an application may have set, and that a response must not have from two sources.
 const OF_RESPONSES: [&str; 3] = [ALLOW_ORIGIN, "access-control-allow-credentials", "access-control-expose-headers"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a request must pass before it reaches the handler.
+//! The checks that a request must pass before it reaches the handler.
 
 mod basic_users;
 mod client_certificates;
@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{cache::Identified, refusals};
 
-/// What a request must pass before it reaches the handler of a site or a route; by default nothing.
+/// The checks that a request must pass before it reaches the handler of a site or a route; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     /// Which addresses may send requests.
@@ -55,7 +55,7 @@ pub struct Guard {
     pub satisfy: Satisfy,
     /// The proxies whose statement of the client's address counts.
     pub trust: Arc<TrustedProxies>,
-    /// What all guards of a server have refused because of addresses.
+    /// The count of requests that all guards of a server have refused because of addresses.
     pub refused_addresses: Arc<RefusedAddresses>,
 }
 
@@ -69,7 +69,7 @@ pub enum Satisfy {
     Any,
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 pub(crate) enum Admission {
     /// It goes on.
     Granted(Identity),
@@ -79,10 +79,10 @@ pub(crate) enum Admission {
     Pending(PendingIdentity),
 }
 
-/// What the guard has decided about a request, for its response.
+/// The outcome of the guard for a request, which its response needs.
 #[derive(Debug, Default)]
 pub(crate) struct AccessOutcome {
-    /// What counts the request until its response is sent.
+    /// Counts the request until its response is sent.
     counted: Option<ClientRequest>,
     limited: Vec<(Arc<RateLimit>, Limited)>,
     fields: ResponseFields,
@@ -235,7 +235,7 @@ impl AccessOutcome {
 /// By then, one of the client's other responses may have been sent.
 const RETRY_REQUEST: Duration = Duration::from_secs(1);
 
-/// What becomes of a request that first waits for so long.
+/// The decision about a request that first waits for so long.
 fn admission(verdict: Verdict, wait: Duration) -> Admission {
     match (verdict, wait.is_zero()) {
         (Verdict::Passed(identity), true) => Admission::Granted(identity),

@@ -30,7 +30,7 @@ pub struct RateLimit {
     limit: Limit,
     table: Table,
     key: Text,
-    /// What a response with such a status costs; 1 if there is none. The first that has the status counts.
+    /// The costs of responses by their status; 1 for other statuses. The first range that has the status counts.
     costs: Vec<(RangeInclusive<u16>, u32)>,
     /// Whether requests are only counted.
     is_dry_run: bool,
@@ -68,7 +68,7 @@ pub struct RateLimitCounts {
     pub refused: AtomicU64,
 }
 
-/// What a limit has decided about a request.
+/// The decision of a limit about a request.
 #[derive(Debug)]
 pub(crate) struct Limited {
     key: TableKey,
@@ -228,7 +228,7 @@ impl RateLimit {
         put(headers, OwnName("ratelimit"), value);
     }
 
-    /// What requests share that are counted together; `None` if nothing in the key has a value.
+    /// The key that requests which are counted together share; `None` if nothing in it has a value.
     fn key_of(&self, request: &Request, client: &RequestClient<'_>, address: Option<IpAddr>) -> Option<Vec<u8>> {
         let mut key = Vec::with_capacity(32);
         if let [Part::Variable(Variable::Named(Name::RemoteAddress))] = self.key.parts() {

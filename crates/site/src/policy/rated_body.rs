@@ -28,7 +28,7 @@ enum Source {
     File(Box<FileRange>),
     Pieces {
         body: Body,
-        /// What is left of the piece read last.
+        /// The rest of the piece read last.
         rest: Bytes,
     },
 }
@@ -93,7 +93,7 @@ impl Source {
     }
 }
 
-/// What can be sent next.
+/// The next part of the body that can be sent.
 enum Next {
     /// So many bytes.
     Bytes(usize),

@@ -13,8 +13,8 @@ pub(super) fn apply(headers: &mut Headers) {
     }
 }
 
-/// What hardly any site misses: no guessing of media types, no frames in pages of others, and no paths in the Referer
-/// that others get. A Content-Security-Policy and the isolation of windows depend on the site.
+/// Restrictions that harm hardly any site: no guessing of media types, no frames in pages of others, and no paths in
+/// the Referer that others get. A Content-Security-Policy and the isolation of windows depend on the site.
 const FIELDS: [(&str, &str); 3] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "SAMEORIGIN"),
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_stays() {
+    fn fields_of_the_application_stay() {
         let mut headers = Headers::new();
         headers.append("X-Frame-Options", "DENY").unwrap();
         apply(&mut headers);

@@ -23,8 +23,8 @@ pub(super) struct Ask {
     pub(super) fields: Vec<(&'static str, &'static str)>,
 }
 
-/// What an origin goes by although it does not name it in Vary: what the URL is, as far as it can know, and what the settings
-/// have made a part of the key.
+/// The properties of a request that an origin's response may depend on although Vary does not name them: the URL, as
+/// far as the origin can know it, and the fields that the settings have made a part of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Essence {
     path: usize,
@@ -91,7 +91,7 @@ impl Ask {
         seconds(self.values("cache-control").first()?, directive)
     }
 
-    /// What the handler sets `x-set` to, whatever the client has sent there.
+    /// The value that the handler gives `x-set`, whatever the client has sent there.
     pub(super) fn set_by_handler(&self) -> String {
         format!("for {:?}", self.values("cookie"))
     }

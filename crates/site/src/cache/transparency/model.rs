@@ -10,7 +10,7 @@ use super::{
     said::Said,
 };
 
-/// What has happened beside requests.
+/// An event beside the requests.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     Purge {
@@ -21,7 +21,7 @@ pub(super) enum Event {
     Invalidation(Essence),
 }
 
-/// What a client has got.
+/// A response as a client has received it.
 #[derive(Clone, Debug)]
 pub(super) struct Delivered {
     pub(super) ask: Ask,
@@ -36,14 +36,14 @@ pub(super) struct Delivered {
     index: usize,
 }
 
-/// What a response is that a client might get.
+/// The kind of a response that a client might get.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
     /// The origin's answer to its own request.
     Own,
     /// A stored one that the origin has confirmed for its own request.
     Validated { is_withdrawn: bool },
-    /// What was an answer to another request.
+    /// The answer to another request.
     Hit { is_stale: bool },
     /// Something of the server itself.
     Nothing,

@@ -24,9 +24,9 @@ pub(super) struct World {
     dice: Dice,
     policies: [Policy; PATHS],
     pub(super) asks: Vec<Ask>,
-    /// What the origin has said, by number.
+    /// The responses of the origin, by number.
     pub(super) said: Vec<Said>,
-    /// What has happened, with its index.
+    /// The events, each with its index and time.
     pub(super) events: Vec<(usize, u64, Event)>,
     /// Traces of responses that were withdrawn, since an index.
     pub(super) withdrawn: Vec<(usize, Vec<usize>)>,
@@ -95,7 +95,7 @@ impl World {
         ask.request()
     }
 
-    /// What has led to a response, for people.
+    /// The history of a response, for people: the responses of the origin that it consists of, and the events since.
     pub(super) fn story(&self, delivered: &Delivered) -> String {
         let said = delivered.traces.iter().map(|number| {
             let said = &self.said[*number];
@@ -173,7 +173,7 @@ pub(super) async fn respond(world: Rc<RefCell<World>>, request: Request) -> Resp
     response
 }
 
-/// What is sent, apart from its coding, and the coding.
+/// The content of a response apart from its coding, and the coding.
 fn content(request: &Request, asker: &Ask, policy: &Policy, dice: &mut Dice) -> (String, Option<&'static str>) {
     let depends = |name: &str| policy.vary.split(", ").any(|part| part == name);
     let of = |name: &str| -> Vec<_> {

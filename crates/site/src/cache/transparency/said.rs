@@ -18,7 +18,7 @@ pub(super) struct Said {
     pub(super) names_user: bool,
     pub(super) tag: Option<String>,
     pub(super) coding: Option<&'static str>,
-    /// What it is about: apart from the coding, and with it as the bytes.
+    /// The content apart from the coding; `content` is the same with the coding, as its bytes.
     pub(super) meaning: String,
     pub(super) content: String,
     pub(super) sent: u64,

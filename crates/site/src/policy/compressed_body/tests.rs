@@ -12,7 +12,7 @@ use serow_coding::{Coding, Levels, Permits};
 
 use super::*;
 
-/// What a source does when it is polled.
+/// An event of a source: each poll takes one.
 enum Event {
     Piece(Vec<u8>),
     Trailers,
@@ -69,7 +69,7 @@ fn data(body: &mut CompressedBody) -> (Vec<u8>, bool) {
     }
 }
 
-/// What a client decodes of a body that may not have ended.
+/// The bytes that a client decodes of a body that may not have ended.
 fn decoded(coding: Coding, body: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     let mut reader: Box<dyn Read + '_> = match coding {
@@ -153,7 +153,7 @@ fn only_live_streams_are_flushed_while_there_is_more() {
 
 /// Encoders are taken when there is something to compress: each keeps some hundred kilobytes.
 #[test]
-fn what_comes_without_a_pause_is_gathered_first() {
+fn pieces_without_a_pause_are_gathered_first() {
     for (pieces, has_encoder) in
         [(vec![20_000], false), (vec![40_000, 40_000], true), (vec![1; 63], false), (vec![1; 64], true)]
     {

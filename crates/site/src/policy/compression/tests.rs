@@ -315,7 +315,7 @@ fn a_body_in_memory_stays_in_memory() {
 }
 
 #[test]
-fn what_does_not_shrink_stays_as_it_is() {
+fn bodies_that_do_not_shrink_stay_as_they_are() {
     let mut number = 1_u64;
     let noise = std::iter::repeat_with(|| {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -17,7 +17,8 @@ use super::{
 pub struct BasicUsers {
     /// The users.
     pub basic: Basic,
-    /// What browsers show when they ask for a password: without quotation marks, backslashes and control characters.
+    /// The realm, which browsers may show when they ask for a password: without quotation marks, backslashes and
+    /// control characters.
     pub realm: Arc<str>,
     /// The field of the request that names the user to the handler, such as Remote-User; clients cannot set it.
     pub header: Option<Arc<str>>,

@@ -10,15 +10,15 @@ use serow_message::{Claims, Headers, Request, Response, RouteNote, User};
 pub(crate) struct Identity {
     /// The user, if the check names one.
     pub(crate) user: Option<User>,
-    /// What the user's token says.
+    /// The claims of the user's token.
     pub(crate) claims: Option<Claims>,
-    /// Fields of the request that tell the handler about the user. What the client has sent under these names is removed.
+    /// Fields of the request that tell the handler about the user. Fields of the client with these names are removed.
     pub(crate) request_fields: Vec<(Arc<str>, Bytes)>,
     /// Fields that the response gets in addition, such as the cookie of a session.
     pub(crate) response_fields: Vec<(Arc<str>, Bytes)>,
 }
 
-/// What a check has found out.
+/// The outcome of a check.
 pub(crate) enum Verdict {
     /// The request has passed.
     Passed(Identity),
@@ -37,7 +37,7 @@ impl Identity {
         Self { user: Some(user), ..Self::default() }
     }
 
-    /// What several checks have found out: the last that names a user counts.
+    /// The outcome of several checks: the last that names a user counts.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.user = other.user.or(self.user);
         self.claims = other.claims.or(self.claims);

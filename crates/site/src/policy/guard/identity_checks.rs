@@ -110,7 +110,7 @@ impl IdentityChecks {
     }
 }
 
-/// What the checks have found out so far.
+/// The outcome of the checks so far.
 struct Outcome {
     satisfy: Satisfy,
     passed: Identity,

@@ -1,4 +1,4 @@
-//! What was refused because of the client's address.
+//! The count of requests that were refused because of the client's address.
 
 use std::{
     net::IpAddr,

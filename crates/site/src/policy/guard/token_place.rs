@@ -14,7 +14,7 @@ pub enum TokenPlace {
     Query(Box<str>),
 }
 
-/// What is found in a place.
+/// The outcome of the search for a token in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundToken<'a> {
     /// Nothing, or credentials of another kind.
@@ -26,7 +26,7 @@ pub(super) enum FoundToken<'a> {
 }
 
 impl TokenPlace {
-    /// What a request has there.
+    /// Looks for the token of a request in this place.
     pub(super) fn find<'a>(&'a self, request: &'a Request) -> FoundToken<'a> {
         let headers = &request.headers;
         match self {

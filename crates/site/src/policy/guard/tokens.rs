@@ -21,20 +21,20 @@ use super::{
 pub struct Tokens {
     /// The keys that they are signed with.
     pub keys: KeySource,
-    /// What else is expected of them.
+    /// The verifier, which knows what else is expected of them.
     pub verifier: Arc<Verifier>,
     /// Where signatures are verified that take long.
     pub thread: Arc<VerificationThread>,
     /// Where requests have them; the first place with one counts.
     pub places: Vec<TokenPlace>,
-    /// What their claims must be; others get 403.
+    /// The conditions that their claims must meet; other requests get 403.
     pub conditions: Conditions,
     /// The claim that names the user.
     pub user: Box<str>,
     /// The fields of the request that tell the handler about claims: each with the path of a claim. Clients cannot set
     /// them.
     pub fields: Vec<(Arc<str>, Box<str>)>,
-    /// What the challenge names: without quotation marks, backslashes and control characters.
+    /// The realm that the challenge names: without quotation marks, backslashes and control characters.
     pub realm: Arc<str>,
     /// The pace of lines about claims that handlers cannot have in a field.
     pub warning: WarningPace,

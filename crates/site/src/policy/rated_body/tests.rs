@@ -19,7 +19,7 @@ fn rated(body: Body, after: u64) -> RatedBody {
     RatedBody::new(body, Rate { per_second: PER_SECOND.try_into().unwrap(), after })
 }
 
-/// What a body yields: its bytes, the length of the longest piece, the value of its trailer, and its error.
+/// The frames of a body: its bytes, the length of the longest piece, the value of its trailer, and its error.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Yielded {
     bytes: Vec<u8>,

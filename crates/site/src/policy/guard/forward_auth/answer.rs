@@ -1,4 +1,4 @@
-//! What the response of the other server means.
+//! The meaning of the other server's response.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, User};
 use super::ForwardAuthSettings;
 use crate::policy::guard::identity::Identity;
 
-/// What the response of the other server means.
+/// The meaning of the other server's response.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The request goes on. The body means nothing.
     Passed(Identity, Body),
     /// This is the response to the client.
     Refused(Response),
-    /// Nobody can be let in: the reason for the client, and for the log.
+    /// It does not decide, so the request is refused: the reason for the client, and for the log.
     Error(ErrorReason, String),
 }
 
-/// Reads a response. One that does not say clearly that the request may go on, lets nobody in.
+/// Reads a response. The request goes on only if the response clearly says that it may.
 pub(super) async fn read(mut response: Response, settings: &ForwardAuthSettings) -> Answer {
     if let Some(reason) = response.extensions.get::<ErrorReason>() {
         return Answer::Error(*reason, format!("no response: {reason}"));

@@ -32,7 +32,7 @@ struct Decision {
 }
 
 impl Decisions {
-    /// What identifies a request of this client.
+    /// The digest that identifies a request of this client.
     pub(super) fn digest(&self, request: &Request, client: Option<IpAddr>, settings: &ForwardAuthSettings) -> [u8; 32] {
         let headers = &request.headers;
         let client = client.map(|client| client.to_canonical().to_string()).unwrap_or_default();

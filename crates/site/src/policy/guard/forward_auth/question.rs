@@ -61,7 +61,7 @@ fn describe(method: &str, target: &Target, scheme: Scheme, headers: &mut Headers
 /// Traefik's and Caddy's fields, and then nginx's as Authelia documents them.
 const OF_REQUEST: [&str; 4] = ["x-forwarded-method", "x-forwarded-uri", "x-original-url", "x-original-method"];
 
-/// What is about the body, which is not sent, or about a copy of the response that the client has.
+/// Fields about the body, which is not sent, or about a copy of the response that the client has.
 const OF_BODY_AND_CACHE: [KnownHeader; 13] = [
     KnownHeader::ContentEncoding,
     KnownHeader::ContentLength,

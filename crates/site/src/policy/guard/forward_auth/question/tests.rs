@@ -60,7 +60,7 @@ fn the_other_server_gets_the_fields_of_the_client_and_which_request_it_is() {
 }
 
 #[test]
-fn what_clients_say_about_themselves_is_removed() {
+fn forged_identity_and_forwarding_fields_are_removed() {
     let fields = &[
         ("Host", "app.example"),
         ("Remote-User", "admin"),
