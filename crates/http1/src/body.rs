@@ -17,7 +17,7 @@ pub(crate) enum Body {
     UntilClose,
 }
 
-/// What was found at the front of the input.
+/// The part of a body at the front of the input.
 pub(crate) enum BodyEvent {
     Data(Bytes),
     End(Option<Headers>),
@@ -31,8 +31,8 @@ pub(crate) struct BodyReceiver {
 }
 
 impl BodyReceiver {
-    /// The receiver of a body with this framing; one that is too long is refused where its length is announced, and
-    /// what came before that is given whole, so that it does not depend on how the bytes came.
+    /// The receiver of a body with this framing. A body that is too long is refused where its length is announced, and
+    /// all bytes before that are passed on, so that the result does not depend on how the input was split.
     pub(crate) fn new(framing: Framing, limits: &Limits) -> Result<Self, ProtocolError> {
         let body = match framing {
             Framing::None => Body::Length(0),

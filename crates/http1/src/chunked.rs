@@ -33,7 +33,7 @@ enum State {
     Trailers,
 }
 
-/// What a piece of the coding was.
+/// A decoded piece of the coding.
 pub(crate) enum Piece {
     Data(Bytes),
     End(Option<Headers>),

@@ -64,8 +64,8 @@ impl Client {
         }
     }
 
-    /// Writes the head of a request. What its headers say of length, coding and connection is left out: it follows from
-    /// `length`. Says whether a body is to be sent.
+    /// Writes the head of a request. Header fields about length, coding and connection are left out: the values follow
+    /// from `length`. Returns whether a body is to be sent.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What the server did wrong; the connection is of no more use. Between two exchanges any byte is wrong
+    /// The server's error; the connection is of no more use. Between two exchanges any byte is an error
     /// ([`ProtocolError::Unsolicited`]).
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
         let event = self.receive_event(input);
@@ -233,9 +233,9 @@ impl Client {
 
     /// Begins the next exchange, where the connection allows one: after [`Next::Reuse`] the next request can be sent.
     ///
-    /// What is left of the input belongs to no response: a request that is sent only now cannot have caused it. The
-    /// connection is closed then, and [`Self::receive`] says why. (An answer that is there before its request is how
-    /// one client gets another's response.)
+    /// Bytes that are left in the input belong to no response: a request that is sent only now cannot have caused them.
+    /// The connection is closed then, and [`Self::receive`] says why. (An answer that is there before its request is
+    /// how one client gets another's response.)
     pub fn begin_next(&mut self, input: &BytesMut) -> Next {
         let next = self.next();
         if next != Next::Reuse {
@@ -249,8 +249,8 @@ impl Client {
         next
     }
 
-    /// What becomes of the connection when the exchange is over. A tunnel begins behind the body of the request, even
-    /// where the server agrees to it before (RFC 9110 §7.8).
+    /// Returns how the connection goes on when the exchange is over. A tunnel begins behind the body of the request,
+    /// even where the server agrees to it before (RFC 9110 §7.8).
     #[must_use]
     pub fn next(&self) -> Next {
         match (self.sending, &self.receiving) {

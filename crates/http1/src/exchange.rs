@@ -1,4 +1,4 @@
-//! What a server remembers of a request until its response is sent.
+//! The facts about a request that a server keeps until its response is sent.
 
 use serow_message::{Headers, KnownHeader, Method, RequestHead, Version};
 
@@ -7,7 +7,7 @@ use crate::{
     framing::{has_option, is_persistent},
 };
 
-/// What the response depends on.
+/// The facts about a request that its response depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     pub(crate) version: Version,
@@ -40,7 +40,7 @@ impl Exchange {
         after: Next::Reuse,
     };
 
-    /// What must be known before anything is refused: a refusal of HEAD has no body either.
+    /// The facts that must be known before anything is refused: a refusal of HEAD has no body either.
     #[inline]
     pub(crate) fn of_refusable(head: &RequestHead) -> Self {
         let (head_only, connect) = (head.method == Method::HEAD, head.method == Method::CONNECT);

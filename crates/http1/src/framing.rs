@@ -59,13 +59,13 @@ impl Framing {
     }
 }
 
-/// What the two fields say.
+/// The framing by the two fields, `Content-Length` and `Transfer-Encoding`; `None` where neither is there.
 fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, ProtocolError> {
     let length = content::length(headers).map_err(|_| ProtocolError::ContentLength)?;
     if !headers.contains(KnownHeader::TransferEncoding) {
         return Ok(length.map(Framing::Length));
     }
-    // RFC 9112 §6.1: a sender must not send both; whoever does may be smuggling.
+    // RFC 9112 §6.1: a sender must not send both; one that does may be smuggling.
     if length.is_some() {
         return Err(ProtocolError::BothLengths);
     }
@@ -118,7 +118,7 @@ pub(crate) fn has_option(headers: &Headers, option: &[u8]) -> bool {
     headers.list(KnownHeader::Connection).any(|member| member.eq_ignore_ascii_case(option))
 }
 
-/// What becomes of the connection.
+/// The next step of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A message is still on its way.

@@ -16,7 +16,7 @@ pub(crate) struct HeadProgress {
     seen: usize,
 }
 
-/// What a parser found in the text it was given: a complete head with its length, or not yet.
+/// The result of parsing a text: a complete head with its length, or `None` where the head is not complete yet.
 type Found<P> = Option<(P, usize)>;
 
 /// A kind of head that can be received.
@@ -26,7 +26,7 @@ trait Parts: Sized {
     /// Finds the parts of a complete head.
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError>;
 
-    /// What is wrong with a first line for its length; of one that is not complete, with what there is of it.
+    /// Refuses a first line that is too long; a line that is not complete is judged by its bytes so far.
     fn check_first_line(line: &[u8], limits: &Limits) -> Result<(), ProtocolError>;
 
     /// Makes the head of its parts and text.
@@ -62,7 +62,7 @@ impl HeadProgress {
     #[inline(always)]
     fn receive<P: Parts>(&mut self, input: &mut BytesMut, limits: &Limits) -> Result<Option<P::Head>, ProtocolError> {
         if input.is_empty() {
-            // What was seen may have been half of an empty line.
+            // The byte seen may have been half of an empty line.
             self.seen = 0;
             return Ok(None);
         }
@@ -234,7 +234,7 @@ impl Parts for Trailers {
     }
 }
 
-/// What is too long in a request line.
+/// The error of a request line that is too long, by its method or its target.
 #[cold]
 fn too_long(line: &[u8]) -> ProtocolError {
     match line.iter().take(MAX_METHOD_LENGTH + 1).all(|&byte| TOKEN[byte as usize]) {

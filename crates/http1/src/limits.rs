@@ -12,8 +12,8 @@ pub struct Limits {
     pub target: usize,
     /// Bytes of a body; no limit of its own (the service or the server sets one).
     pub body: u64,
-    /// Bytes of all chunk extensions of a body together; 16 KiB, as Go has it. Nobody uses them, but one byte of data a
-    /// chunk with a long extension makes a server read gigabytes for kilobytes (CVE-2023-39326).
+    /// Bytes of all chunk extensions of a body together; 16 KiB, as Go has it. They have no use, but one byte of data
+    /// a chunk with a long extension makes a server read gigabytes for kilobytes (CVE-2023-39326).
     pub chunk_extensions: usize,
     /// Informational responses (1xx) to one request; 64. A server that never ends them keeps a client busy for as long
     /// as it likes. Early hints come once or twice; Go's client takes five.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serow_message::{Headers, KnownHeader, StatusCode, UsageError, content::NO_TRAILERS};
 
-/// What of a message has been sent.
+/// The progress of a message that is being sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     /// No head yet.

@@ -9,7 +9,7 @@ use crate::{
     head::HeadProgress,
 };
 
-/// What was received.
+/// A received part of a message.
 #[derive(Debug)]
 pub enum Event<H> {
     /// A whole head.
@@ -21,13 +21,13 @@ pub enum Event<H> {
     End(Option<Headers>),
 }
 
-/// What is being received.
+/// The part of a message that is being received.
 #[derive(Debug)]
 pub(crate) enum Receiving {
     Head(HeadProgress),
     Body(BodyReceiver),
     Done,
-    /// The peer broke a rule. Nothing behind it is looked at: it could be taken for a message.
+    /// The peer broke a rule. The bytes behind it are not looked at: they could be taken for a message.
     Broken(ProtocolError),
 }
 

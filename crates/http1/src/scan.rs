@@ -1,8 +1,8 @@
 //! Reading the lines of a head, strictly: what RFC 9112 lets a recipient forgive (a bare LF, a folded line, white space
 //! before the colon) is an error here, since two servers in a row that forgive differently see different requests.
 //!
-//! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a
-//! head that comes in pieces is judged as one that comes whole.
+//! Every byte is looked at once. The verdict depends on the bytes before and not on those that follow, so a head that
+//! comes in pieces is judged as one that comes whole.
 
 use serow_message::{HeadFields, KnownHeader, Span, is_token_byte, text_length};
 
@@ -59,7 +59,7 @@ impl<'a> Scanner<'a> {
         self.judge_line_end(otherwise)
     }
 
-    /// What is wrong where no CR LF is.
+    /// Judges a place that does not have CR LF: `None` where it may still come, else the error.
     #[cold]
     fn judge_line_end(&self, otherwise: ProtocolError) -> Partial<()> {
         match self.text[self.place..] {
@@ -162,8 +162,8 @@ pub(crate) static TOKEN: [bool; 256] = {
     table
 };
 
-/// What a request target may consist of, before it is looked at closely: anything but white space and control
-/// characters.
+/// The bytes that a request target may consist of, before it is looked at closely: anything but white space and
+/// control characters.
 pub(crate) static TARGET: [bool; 256] = {
     let mut table = [true; 256];
     let mut byte = 0;

@@ -68,13 +68,14 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// What the client did wrong. Answer with [`Self::refuse`], if no response has begun, and close the connection.
+    /// The client's error. Answer with [`Self::refuse`], if no response has begun, and close the connection.
     #[inline(always)]
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
         let event = self.receive_event(input);
         if let Err(error) = event {
             if matches!(self.receiving, Receiving::Head(_)) && input.starts_with(b"HEAD ") {
-                // A head that was not understood is still there; whoever sent this takes a body for the next response.
+                // A head that was not understood is still there; the client that sent it takes a body for the next
+                // response.
                 self.exchange.head_only = true;
             }
             self.receiving = Receiving::Broken(error);
@@ -93,7 +94,7 @@ impl Server {
             behind => {
                 let event = behind.receive_behind_head(input, &self.limits)?;
                 if event.is_some() {
-                    // Whoever sends the body does not wait to be told to.
+                    // A client that has begun the body does not wait for 100 Continue.
                     self.exchange.expectation = Expectation::None;
                 }
                 Ok(event)
@@ -101,7 +102,7 @@ impl Server {
         }
     }
 
-    /// The client closed its side; `input` is what is left of what it sent.
+    /// The client closed its side; `input` is the rest of the bytes that it sent.
     ///
     /// # Errors
     ///
@@ -168,8 +169,8 @@ impl Server {
     }
 
     /// Writes the head of the response. `lines` are further header lines of the server, each with its CR LF (`Date`).
-    /// What `headers` say of length, coding and connection is left out: it follows from `length`, the request and
-    /// [`Self::close`]. Says whether a body is to be sent.
+    /// Fields of `headers` about length, coding and connection are left out: the values follow from `length`, the
+    /// request and [`Self::close`]. Returns whether a body is to be sent.
     ///
     /// # Errors
     ///
@@ -200,7 +201,7 @@ impl Server {
         } else if switch || self.exchange.connect && status.is_success() {
             self.exchange.after = Next::Tunnel;
         } else if self.exchange.connect {
-            // What follows a refused CONNECT may be meant for the tunnel.
+            // Bytes behind a refused CONNECT may be meant for the tunnel.
             self.exchange.after = Next::Close;
         }
         self.write_framing(status, headers, length, output);
@@ -255,7 +256,7 @@ impl Server {
         self.sending.begin_chunk(length, output)
     }
 
-    /// What goes out behind the piece announced by [`Self::begin_chunk`].
+    /// Writes the end of the piece that [`Self::begin_chunk`] announced.
     pub fn end_chunk(&mut self, length: u64, output: &mut Vec<u8>) {
         self.sending.end_chunk(length, output);
     }
@@ -286,7 +287,8 @@ impl Server {
         self.exchange.after != Next::Close
     }
 
-    /// What becomes of the connection; after [`Next::Reuse`] the next request can be received.
+    /// Begins the next exchange, where the connection allows one: after [`Next::Reuse`] the next request can be
+    /// received.
     pub fn begin_next(&mut self) -> Next {
         if self.sending != Outgoing::Done {
             return Next::Unfinished;
@@ -298,7 +300,7 @@ impl Server {
                 self.exchange = Exchange::NONE;
                 Next::Reuse
             }
-            // The client was never told to send the body: what comes next may be it, or another request.
+            // The server never sent 100 Continue: the next bytes may be the body, or another request.
             (Next::Reuse, _) if self.awaits_continue() => {
                 self.exchange.after = Next::Close;
                 Next::Close

@@ -10,7 +10,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serow_http1::{BodyLength, Client, Event, Limits, Next, ProtocolError, UsageError};
 use serow_message::{Headers, Method, RequestHead, Target, Version};
 
-/// What servers send: whole responses, parts of them, and what nobody should send.
+/// Texts that servers send: whole responses, parts of them, and bytes that no server should send.
 const TEXTS: [&str; 24] = [
     "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nSEE-THIS",
     "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPOISON",
@@ -40,7 +40,7 @@ const TEXTS: [&str; 24] = [
 
 const METHODS: [Method; 4] = [Method::GET, Method::HEAD, Method::POST, Method::CONNECT];
 
-/// What happens to a connection next.
+/// The next event on a connection.
 #[derive(Clone, Debug)]
 enum Step {
     /// The server sends a text.
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// What was taken belongs to the response to the last request.
+    /// Checks that the bytes taken belong to the response to the last request.
     fn judge(&mut self, taken: usize) {
         for came in self.came.drain(..taken) {
             assert_eq!(came, self.sent, "a byte of the response to request {} came after request {came}", self.sent);

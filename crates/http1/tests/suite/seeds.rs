@@ -1,4 +1,4 @@
-//! What fuzzers of other servers have collected: read as requests and as responses, whole and split.
+//! The seeds of other servers' fuzzers, read as requests and as responses, whole and split.
 
 use crate::splitter::{Reader, Requests, Responses, split_at, whole};
 use crate::suites::Suite;

@@ -1,4 +1,4 @@
-//! What the two machines say to a caller that calls out of turn, and of a connection that cannot go on.
+//! The results of both machines for calls out of turn, and for a connection that cannot go on.
 
 use bytes::BytesMut;
 use serow_http1::{BodyLength, Client, Event, Limits, Next, ProtocolError, Server, UsageError};
@@ -79,7 +79,7 @@ fn informational_and_final_statuses_have_different_functions() {
 }
 
 #[test]
-fn nobody_switches_protocols_unasked() {
+fn protocols_are_not_switched_without_an_upgrade_request() {
     // RFC 9110 §7.8: only to a protocol that the client named.
     let (mut server, _) = received(GET);
     assert_eq!(respond(&mut server, 101, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
@@ -208,7 +208,7 @@ fn options_are_named_in_connection() {
 }
 
 #[test]
-fn what_a_caller_says_of_framing_is_left_out() {
+fn framing_fields_of_the_caller_are_left_out() {
     let (mut server, _) = received(GET);
     let (mut headers, mut output) = (Headers::new(), Vec::new());
     for (name, value) in [("content-length", "99"), ("transfer-encoding", "gzip"), ("connection", "x")] {

@@ -93,7 +93,7 @@ pub(crate) fn write_response(
     output
 }
 
-/// What a reader must see of the fields; white space around a value is not part of it (RFC 9112 §5).
+/// The lines that a reader must see for the fields; white space around a value is not part of it (RFC 9112 §5).
 pub(crate) fn field_lines(fields: &[(String, Vec<u8>)]) -> impl Iterator<Item = String> + '_ {
     fields.iter().map(|(name, value)| {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -103,7 +103,7 @@ pub(crate) fn field_lines(fields: &[(String, Vec<u8>)]) -> impl Iterator<Item = 
     })
 }
 
-/// What a reader must see of the body; `trailers` says whether they can be sent.
+/// The lines that a reader must see for the body, and for the trailers where the body is chunked.
 pub(crate) fn body_lines(message: &Message) -> Vec<String> {
     let data = message.body.pieces().concat();
     let mut lines = Vec::new();

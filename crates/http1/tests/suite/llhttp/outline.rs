@@ -1,9 +1,9 @@
-//! What is compared: messages, as llhttp's log tells them and as our readers see them.
+//! The messages that are compared, from llhttp's log and from our readers.
 
 use super::case::{Case, What};
 use crate::splitter::Seen;
 
-/// All that an input was understood as.
+/// The messages that a reader finds in an input, and how it ends.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) messages: Vec<Message>,
@@ -38,7 +38,7 @@ pub(crate) enum End {
 pub(crate) const HOST: &str = "Host: llhttp.test";
 
 impl Outline {
-    /// What llhttp makes of it.
+    /// The outline by llhttp's log.
     pub(crate) fn of_log(case: &Case) -> Self {
         let mut outline = Self::default();
         let mut message = Message::default();
@@ -96,7 +96,7 @@ impl Outline {
         outline
     }
 
-    /// What we make of it.
+    /// The outline by one of our readers.
     pub(crate) fn of_seen(seen: &Seen) -> Self {
         let mut outline = Self::default();
         let mut ended = false;

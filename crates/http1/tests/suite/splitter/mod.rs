@@ -14,7 +14,7 @@ use serow_http1::{
 };
 use serow_message::{Headers, Method, RequestHead, StatusCode, Target, Version};
 
-/// What a reader saw, as lines of text; neighbouring pieces of a body are one line.
+/// The messages that a reader saw, as lines of text; neighbouring pieces of a body are one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: Vec<String>,
@@ -197,7 +197,7 @@ impl Reader for Requests {
                 Err(error) => {
                     self.seen.fail(error);
                     self.stopped = true;
-                    // Whoever asks again is told the same, and the connection is never used again.
+                    // A second call returns the same error, and the connection is never used again.
                     assert_eq!(self.server.receive(&mut self.input).err(), Some(error));
                     self.server.refuse(error.status(), b"", &mut self.output);
                     assert_eq!(self.server.begin_next(), Next::Close);
