@@ -1,4 +1,4 @@
-//! What the settings about automatic certificates mean together.
+//! The meaning of the settings about automatic certificates, taken together.
 
 mod authorities;
 mod dns;
@@ -42,7 +42,7 @@ pub struct Reachable {
 }
 
 impl AcmePlan {
-    /// What the options mean; nothing where neither names nor `on-demand` are given.
+    /// The plan that the options describe; nothing where neither names nor `on-demand` are given.
     pub(super) fn new(options: &AcmeOptions) -> Result<Option<Self>, SettingError> {
         if options.names.is_empty() && options.on_demand.is_none() {
             return match option_without_names(options) {
@@ -205,7 +205,7 @@ fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
     }
 }
 
-/// What the keys in Redis begin with.
+/// The prefix of the keys in Redis.
 fn store_prefix(options: &AcmeOptions) -> Result<String, SettingError> {
     let Some(prefix) = &options.store_prefix else { return Ok(RedisStoreSettings::DEFAULT_PREFIX.to_owned()) };
     // In a cluster, braces would decide about the node; white space and quotes are hard to type in redis-cli.

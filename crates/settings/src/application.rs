@@ -29,7 +29,7 @@ impl Application {
         }
     }
 
-    /// What the first line says of it.
+    /// Its description in the first line of output.
     pub fn description(&self) -> String {
         match self {
             Self::Bridged(application) => {
@@ -49,8 +49,8 @@ impl Application {
         }
     }
 
-    /// What runs it and why that does, and which version that is; of a program, where it is found. Or why it cannot be
-    /// run, and what to do.
+    /// The interpreter that runs it, the reason for that one, and its version; of a program, its path. The error says
+    /// why it cannot be run, and what to do.
     pub fn interpreter(&self) -> Result<String, String> {
         match self {
             Self::Bridged(application) => {
@@ -82,7 +82,7 @@ impl Application {
     pub fn run_unless(&self, cancellation: &StartCancellation) -> Result<Workers, StartError> {
         match self {
             Self::Bridged(application) => application.run_unless(cancellation).map_err(|why| {
-                // What is not installed for this interpreter may be there for another one.
+                // A module that is not installed for this interpreter may be there for another one.
                 let mut text = format!("{why}\n(loaded by {})", application.settings().program.interpreter);
                 if text.contains("ModuleNotFoundError") {
                     text.push_str(

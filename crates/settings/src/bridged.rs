@@ -129,7 +129,7 @@ fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Resul
     Err(SettingError::new("refork-after", text))
 }
 
-/// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.
+/// The interface that a name stands for. By Django's custom, a project has a module named for each of Python's.
 fn interface_by_name(text: &str) -> Option<Interface> {
     match text.rsplit_once('.') {
         Some((_, "ru")) => return Some(Interface::Rack),

@@ -72,7 +72,7 @@ fn http_check(options: HealthOptions) -> Result<HttpCheck, SettingError> {
     })
 }
 
-/// What is about a request, and given.
+/// The first setting that is given of those about an HTTP request.
 fn setting_of_http(options: &HealthOptions) -> Option<&'static str> {
     let defaults: HealthOptions = without_options();
     let given = [
@@ -86,7 +86,7 @@ fn setting_of_http(options: &HealthOptions) -> Option<&'static str> {
     given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }
 
-/// What is about any check, and given.
+/// The first setting that is given of those about any check.
 fn setting_of_any(options: &HealthOptions) -> Option<&'static str> {
     let defaults: HealthOptions = without_options();
     let given = [

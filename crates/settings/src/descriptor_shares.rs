@@ -3,7 +3,7 @@
 use rustix::process::{Resource, getrlimit};
 use serow_files::max_open_folders;
 
-/// What each may have.
+/// The numbers of connections and of files that may be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// Connections of all workers; 0 where nothing limits them.
@@ -54,7 +54,7 @@ pub(crate) fn of_workers(workers: usize) -> usize {
     workers.saturating_mul(DESCRIPTORS_OF_EVENT_LOOP).saturating_add(FIRST_CONNECTIONS)
 }
 
-/// What a process has open for itself: its signals, and the event loop of its main thread.
+/// Descriptors that a process has open for itself: its signals, and the event loop of its main thread.
 const DESCRIPTORS_OF_PROCESS: usize = 8;
 
 /// tokio's: two event queues, what wakes them, and the signals.
@@ -63,8 +63,8 @@ const DESCRIPTORS_OF_EVENT_LOOP: usize = 4;
 /// A server that can accept fewer connections, or send fewer files, is refused.
 const FIRST_CONNECTIONS: usize = 8;
 
-/// What a worker has open beside connections and files: its listeners, its poll; and its part of what the
-/// process has.
+/// Descriptors that a worker has open beside connections and files: its listeners, its poll; and its part of those
+/// of the process.
 const DESCRIPTORS_OF_WORKER: usize = 16;
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn cache(options: &CachingOptions, cached_files: usize, write: WriteChoice) -> C
         open_files: cached_files,
         bytes: options.cache_memory.in_memory(),
         body: options.cache_largest.0,
-        // Who uploads a file looks at it next.
+        // A user who uploads a file looks at it next.
         fresh_for: if write == WriteChoice::Off { defaults.fresh_for } else { 0 },
     }
 }

@@ -18,11 +18,11 @@ use crate::{
 pub struct ListenerSettings {
     /// Its address.
     pub address: Address,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
 }
 
-/// What a listener is for.
+/// The purpose of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Connections with TLS.

@@ -54,7 +54,7 @@ pub use self::{
     },
 };
 
-/// What is about a folder.
+/// The options of a folder.
 #[derive(Clone, Debug, Args)]
 pub struct FolderOptions {
     /// The files that are served, and how.
@@ -65,7 +65,7 @@ pub struct FolderOptions {
     pub caching: CachingOptions,
 }
 
-/// What is about the server as a whole; in a settings file, the keys at the root.
+/// The options of the server as a whole; in a settings file, the keys at the root.
 #[derive(Clone, Debug, Args)]
 pub struct GeneralOptions {
     /// The listeners.

@@ -1,11 +1,11 @@
-//! What applications take from the process that runs them.
+//! Properties that applications take from the process that runs them.
 
 use std::ffi::OsString;
 
 use serow_processes::Output;
 
-/// What applications take from the process that runs them. It is not in the settings; the program that reads them
-/// provides it.
+/// Properties that applications take from the process that runs them. They are not in the settings; the program that
+/// reads the settings provides them.
 #[derive(Clone, Debug, Default)]
 pub struct ApplicationHost {
     /// The command that a program and its arguments are appended to: it starts the program and ends it with this

@@ -43,7 +43,7 @@ pub fn program(
     Ok(Application::Program(CommandApplication::new(settings)))
 }
 
-/// What is written and means nothing here.
+/// Refuses options that are given and mean nothing here.
 fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> {
     let of_interpreters = [
         ("interface", options.interface != InterfaceChoice::Auto),

@@ -37,7 +37,7 @@ impl ScriptServers {
         Ok(Self { named: named.collect::<Result<_, SettingError>>()?, by_origin: Mutex::default() })
     }
 
-    /// What asks the server of a URL, or an upstream, and the target of the request and its host.
+    /// The proxy that asks the server of a URL, or an upstream; and the target of the request and its host.
     fn find(&self, url: &str) -> Result<(Proxy, String, Option<String>), String> {
         let Some(scheme) = url.find("://") else {
             let (name, path) = url.find('/').map_or((url, "/"), |slash| url.split_at(slash));

@@ -28,7 +28,7 @@ pub struct ServerSettings {
     pub listen_options: ListenOptions,
     /// Everything else, except for the listeners.
     pub server: Server,
-    /// What TLS needs, if there is TLS.
+    /// The settings of TLS, if there is TLS.
     pub encryption: Option<Encryption>,
     /// Automatic certificates, if there are any.
     pub acme: Option<AcmePlan>,

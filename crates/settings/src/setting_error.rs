@@ -13,7 +13,7 @@ pub struct SettingError {
     pub key: &'static str,
     /// Which of its values, from 0, where it has several and that is known.
     pub element: Option<usize>,
-    /// What is wrong and what to do.
+    /// The message: the error, and what to do.
     pub text: String,
 }
 

@@ -74,7 +74,7 @@ impl Shape {
     }
 }
 
-/// What can be written for a value: TOML has no null, and one value stands for an array of it.
+/// The schema of a value as it can be written: TOML has no null, and one value stands for an array of it.
 fn as_written(schema: Value) -> Value {
     let Value::Object(mut schema) = without_null(schema) else { return Value::Bool(true) };
     if let Some(Value::Object(below)) = schema.get_mut("properties") {
@@ -94,7 +94,7 @@ fn as_written(schema: Value) -> Value {
 /// An optional value as one that is there or is not.
 fn without_null(mut schema: Value) -> Value {
     let Value::Object(keys) = &mut schema else { return schema };
-    // What is meant where there is no value is explained.
+    // The description explains the meaning of a missing value.
     let is_none = |value: &Value| match value {
         Value::Null => true,
         Value::Array(values) => values.is_empty(),

@@ -1,4 +1,4 @@
-//! What the settings about TLS mean together.
+//! The meaning of the settings about TLS, taken together.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,12 +15,12 @@ use serow_site::{Redirected, TlsPolicy};
 use super::{AcmePlan, SettingError};
 use crate::options::{CertificateChoice, ClientChoice, TlsOptions, UnknownNameChoice, VersionsChoice};
 
-/// What TLS needs besides the certificates.
+/// The settings of TLS besides the certificates.
 #[derive(Debug)]
 pub struct Encryption {
     /// The certificate for development, if that is used.
     pub development: Option<DevelopmentCertificate>,
-    /// What is wrong with certificates that have expired, or are not valid yet.
+    /// Errors about certificates that have expired, or are not valid yet.
     pub date_problems: Vec<String>,
     /// How long browsers use TLS only (HSTS).
     pub strict_transport: Option<Duration>,
@@ -55,7 +55,7 @@ impl DevelopmentCertificate {
 }
 
 impl Encryption {
-    /// What the server does because it has TLS.
+    /// The measures that the server takes because it has TLS.
     pub fn policy(&self) -> TlsPolicy {
         TlsPolicy { strict_transport: self.strict_transport, redirected: self.redirected, challenges: None }
     }
@@ -66,14 +66,14 @@ impl Encryption {
     }
 }
 
-/// What is wrong with the files of certificates, of all settings that name some.
+/// Errors in the files of certificates, of all settings that name some.
 pub fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
     let unusable = |key, settings: TlsSettings| {
         let error = settings.check().err()?;
         Some(SettingError::new(key, format!("`{key}`: {error}")))
     };
     let mut found = Vec::new();
-    // What is wrong with the names themselves is found where they are used.
+    // Errors in the names themselves are found where they are used.
     let files = files(options).unwrap_or_default();
     for (number, files) in files.iter().enumerate() {
         let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };

@@ -1,4 +1,4 @@
-//! What proves by DNS that the names of certificates belong to the server.
+//! The provider that proves by DNS that the names of certificates belong to the server.
 
 use std::{fs, path::Path};
 

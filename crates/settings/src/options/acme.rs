@@ -99,7 +99,7 @@ pub struct AcmeOptions {
     #[arg(long = "acme-store-ca", id = "acme-store-ca", value_name = "FILE")]
     pub store_ca: Option<PathBuf>,
 
-    /// What the names of all keys in --acme-store begin with [default: serow:]
+    /// Prefix of the names of all keys in --acme-store [default: serow:]
     ///
     /// Fleets with different prefixes share a database.
     #[arg(long = "acme-store-prefix", id = "acme-store-prefix", value_name = "PREFIX")]
@@ -109,8 +109,8 @@ pub struct AcmeOptions {
     #[arg(long = "acme-key", id = "acme-key", value_name = "KIND", default_value = "ecdsa-p256")]
     pub key: KeyChoice,
 
-    /// What changes DNS records (dns-01): a program, or the primary name server of the zone; or persist, if a record was
-    /// added once (dns-persist-01).
+    /// Provider that changes DNS records (dns-01): a program, or the primary name server of the zone; or persist, if a
+    /// record was added once (dns-persist-01).
     ///
     /// A name server (rfc2136:ns1.example.com) receives updates of the zone, signed with the key of --acme-dns-key. Serow
     /// then waits until all name servers of the zone that answer have the record, for two minutes at most. If

@@ -1,4 +1,4 @@
-//! What `serow app` runs, and how.
+//! The application that `serow app` runs, and how.
 
 use std::path::PathBuf;
 

@@ -175,7 +175,7 @@ pub enum WriteChoice {
 }
 
 impl ContentOptions {
-    /// What clients may change; nothing if they may only read.
+    /// The changes that clients may make; nothing if they may only read.
     pub fn write_settings(&self) -> Option<WriteSettings> {
         let mode = self.write.mode()?;
         Some(WriteSettings { mode, quota: self.quota.map(|Size(bytes)| bytes) })
@@ -183,7 +183,7 @@ impl ContentOptions {
 }
 
 impl WriteChoice {
-    /// What clients may do; nothing if they may only read.
+    /// The way in which clients may change files; nothing if they may only read.
     pub fn mode(self) -> Option<WriteMode> {
         match self {
             Self::Off => None,

@@ -48,7 +48,7 @@ pub struct StickyOptions {
 /// The origin of the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StickyChoice {
-    /// Nobody.
+    /// None: there is no session cookie.
     #[value(help = None)]
     Off,
     /// The proxy.

@@ -189,7 +189,7 @@ pub enum ClientChoice {
     Required,
 }
 
-/// What clients get that send an unknown server name.
+/// The answer to clients that send an unknown server name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UnknownNameChoice {
     /// The default certificate.
