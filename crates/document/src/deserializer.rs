@@ -1,4 +1,4 @@
-//! Reads values of the tree into types, by serde. What serde finds wrong gets the place where it stands.
+//! Reads values of the tree into types, by serde. An error of serde gets the place of the value that it is about.
 
 use std::{fmt, iter::Enumerate, slice, vec};
 

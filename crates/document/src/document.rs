@@ -26,7 +26,7 @@ pub struct Document<'t> {
     root: Spanned<Table<'t>>,
 }
 
-/// What must be known of the keys before the tree has types.
+/// The properties of keys that must be known before the tree has types.
 #[derive(Debug)]
 pub struct Format {
     /// The lists of tables that an included file can have; the rest is of the server as a whole, and stands in one place.
@@ -35,14 +35,14 @@ pub struct Format {
     pub has_variables: fn(&[&str]) -> bool,
 }
 
-/// What of a place is meant.
+/// The part of a place that is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The key.
     Key,
     /// The value.
     Value,
-    /// The value; what is wrong with it names its key.
+    /// The value; the text of the problem names its key.
     Whole,
 }
 

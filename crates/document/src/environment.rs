@@ -47,7 +47,7 @@ fn expand_with(text: &str, has_variables: bool, find: impl Fn(&str) -> Option<St
     Ok(Cow::Owned(expanded))
 }
 
-/// What stands behind `${`.
+/// The name behind `${`, and its default.
 struct Named<'t> {
     name: &'t str,
     default: Option<&'t str>,

@@ -9,7 +9,7 @@ use crate::{printable::on_one_line, problem::Fault, sources::Sources};
 pub enum ConfigurationError {
     /// It cannot be read at all; why, in one line.
     Unreadable(String),
-    /// What is wrong with it, several lines for each fault.
+    /// Its faults, with several lines for each.
     Wrong(String),
 }
 

@@ -71,7 +71,7 @@ impl Shown {
     }
 }
 
-/// What of a long line is shown: some of what is before the mark, and what fits behind.
+/// The part of a long line that is shown: some characters before the mark, and as many behind it as fit.
 fn window(line: &str, marked: &Range<usize>) -> Range<usize> {
     if line.chars().count() <= MAX_LINE {
         return 0..line.len();
@@ -153,7 +153,7 @@ mod tests {
         assert!(line.starts_with("1 | …aaa") && line.ends_with("bbb…"), "{line}");
         assert_eq!(line.chars().count(), 4 + MAX_LINE + 2);
         assert_eq!(line.chars().position(|character| character == '5'), mark.chars().position(|mark| mark == '^'));
-        // What is longer than a line is marked as far as it is shown.
+        // A span that is longer than a line is marked as far as it is shown.
         let [_, line, mark] = &lines(&text, 0..300)[..] else { panic!("three lines") };
         assert_eq!(line.chars().count() - 1, mark.chars().count());
     }

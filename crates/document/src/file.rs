@@ -15,10 +15,10 @@ pub fn read(path: &Path) -> Result<String, String> {
     bytes(path, Source::Any).and_then(|bytes| text_of(path, bytes))
 }
 
-/// What a settings file may be.
+/// The kind of file that is accepted as a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Whatever can be read, such as a pipe, which may have to be waited for.
+    /// Any file that can be read, such as a pipe, which may have to be waited for.
     Any,
     /// A file that is on a disk.
     File,

@@ -69,7 +69,7 @@ impl<F: Files> Gathering<'_, F> {
         if !text.contains(KEY) {
             return;
         }
-        // What is wrong with the text is found when it is read.
+        // Errors of the text are found when it is read.
         let (root, _) = DeTable::parse_recoverable(text);
         let Some(value) = root.get_ref().get(KEY) else { return };
         let elements = match value.get_ref() {
@@ -138,7 +138,7 @@ fn expand(pattern: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// What of a folder has such a name.
+/// The entries of a folder whose names match.
 fn matching(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = match fs::read_dir(shown) {

@@ -1,5 +1,5 @@
 //! A settings file of [Serow](https://serow.example) as text and as a tree that knows where in the text each part
-//! stands, and the errors that point there. What the keys mean is the subject of the crate `serow-config`.
+//! stands, and the errors that point there. The meaning of the keys is the subject of the crate `serow-config`.
 //!
 //! | step | file |
 //! | --- | --- |

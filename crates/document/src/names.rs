@@ -9,7 +9,7 @@ pub enum Telling {
     Near,
 }
 
-/// What is wrong with a key that is none of these.
+/// The error message for a key that is not one of these.
 pub fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     match (near(key, known), telling) {
         (Some(name), _) => format!("unknown key `{}`; did you mean `{name}`?", shown(key)),

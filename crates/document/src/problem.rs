@@ -1,4 +1,4 @@
-//! What is wrong with a settings file, and how it is shown.
+//! The problems of a settings file, and how they are shown.
 
 use std::{cell::RefCell, fmt::Display, ops::Range};
 
@@ -110,7 +110,7 @@ impl Problems {
 pub struct Fault {
     /// Nothing where it is about the file as a whole.
     pub span: Option<Range<usize>>,
-    /// What is wrong and what to do.
+    /// The problem, and what to do about it.
     pub text: String,
 }
 
@@ -165,7 +165,7 @@ impl de::Error for Problem {
     }
 }
 
-/// What stands there, in the words of somebody who wrote it.
+/// Describes the value that was found, in the terms of its author.
 fn description(unexpected: Unexpected<'_>) -> String {
     match unexpected {
         Unexpected::Bool(value) => value.to_string(),

@@ -65,12 +65,12 @@ fn unquoted<'t>(text: &'t str, span: Option<&Range<usize>>) -> Option<&'t str> {
     let is_text =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'/' | b'-' | b'_' | b'@' | b'*');
     let is_plain = !value.is_empty() && value.bytes().all(is_text);
-    // Whoever writes a number has a mistake in the number.
+    // Without these, the author meant a number, and the mistake is in the number.
     let has_letters_or_colon = value.contains(':') || value.matches('.').count() > 1 || value.contains('/');
     (is_plain && has_letters_or_colon).then_some(value)
 }
 
-/// What people write for true and false.
+/// Words that people write for true and false, with typing errors.
 const SWITCHES: [&str; 10] = ["yes", "no", "on", "off", "true", "false", "tru", "fals", "ture", "flase"];
 
 /// More follow from the first ones.

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rewrite_made_is_not_decoded_again() {
+    fn rewritten_paths_are_not_decoded_again() {
         let cases: [(&[u8], Option<&[u8]>); 5] = [
             (b"/%61", Some(b"/%61")),
             (b"/a/../b", Some(b"/b")),

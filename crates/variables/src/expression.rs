@@ -18,7 +18,7 @@ pub struct Expression {
     ignores_case: bool,
 }
 
-/// What the groups of an expression matched, in their order; an unused group matches nothing.
+/// The texts that the groups of an expression matched, in their order; an empty one for an unused group.
 pub type Captures<'t> = SmallVec<[&'t [u8]; 8]>;
 
 impl Expression {
@@ -58,7 +58,7 @@ impl Expression {
         self.regex.is_match(text)
     }
 
-    /// What its groups match in a text; nothing if the text does not match.
+    /// Returns the texts that its groups match; `None` if the whole text does not match.
     #[must_use]
     pub fn captures<'t>(&self, text: &'t [u8]) -> Option<Captures<'t>> {
         let mut places = self.regex.capture_locations();

@@ -1,6 +1,6 @@
 //! How values are escaped in the text around them.
 
-/// What a text with variables is for, which decides how their values are escaped. The text itself stays as it is.
+/// The format of a text with variables, which decides how their values are escaped. The text itself stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// As they are.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{form::Form, literal_index::LiteralIndex, source::Source, text::Text, value_pattern::ValuePattern};
 
-/// What a text is for each of its values.
+/// A map: the text that a variable stands for, by the value of another text.
 #[derive(Clone, Debug)]
 pub struct Map {
     pub(crate) from: Text,
@@ -43,7 +43,7 @@ impl Map {
         self.is_constant
     }
 
-    /// What it may come to.
+    /// All texts that it may result in.
     fn results(&self) -> impl Iterator<Item = &Text> {
         let patterns = self.patterns.iter().map(|(_, text)| text);
         self.exact.values().chain(patterns).chain([&self.default])

@@ -20,13 +20,13 @@ pub struct Maps {
 /// A map as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapTable {
-    /// What is looked up: a text with variables.
+    /// The text that is looked up, with variables.
     pub from: String,
     /// The name of the variable.
     pub to: String,
-    /// Values and patterns, and what the variable is for them.
+    /// Values and patterns, and the variable's value for each.
     pub values: Vec<(String, String)>,
-    /// What the variable is for all others.
+    /// The variable's value for all others.
     pub default: String,
 }
 
@@ -131,16 +131,16 @@ impl Building<'_> {
 pub struct InvalidMap {
     /// The number of the map, from 0.
     pub map: usize,
-    /// What of it.
+    /// The invalid part of the map.
     pub part: MapPart,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do about it.
     pub problem: String,
 }
 
 /// A part of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapPart {
-    /// What is looked up.
+    /// The text that is looked up.
     From,
     /// The name.
     To,

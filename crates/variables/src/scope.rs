@@ -46,7 +46,7 @@ impl Scope {
         Self { captures: Some(names.collect()), ..self.clone() }
     }
 
-    /// What a name means: a variable, or a text that no request changes.
+    /// Returns the meaning of a name: a variable, or a text that no request changes.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
     Ok(())
 }
 
-/// What a name is in all requests of this process.
+/// The value of a name that has the same one in all requests of this process.
 fn of_process(written: &str) -> Option<Box<str>> {
     match written.to_ascii_lowercase().as_str() {
         HOST_NAME => Some(rustix::system::uname().nodename().to_string_lossy().to_lowercase().into()),

@@ -24,9 +24,9 @@ pub struct Source<'a> {
     pub path: &'a [u8],
     /// Its query, perhaps rewritten.
     pub query: Option<&'a str>,
-    /// What the stars or groups of the route's path matched, from `$1` on.
+    /// The texts that the stars or groups of the route's path matched, from `$1` on.
     pub captures: &'a [&'a [u8]],
-    /// What the client's token says, if it was verified.
+    /// The claims of the client's token, if it was verified.
     pub claims: Option<&'a Claims>,
     /// The user who sends it, if the server has identified one.
     pub user: Option<&'a User>,

@@ -11,16 +11,16 @@ pub struct Text {
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What stands for itself.
+    /// Literal text.
     Text(Box<str>),
-    /// What a request fills in.
+    /// A variable, which a request fills in.
     Variable(Variable),
 }
 
 /// A piece of a text that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'t> {
-    /// What stands for itself.
+    /// Literal text.
     Text(&'t str),
     /// The name of a variable.
     Name(&'t str),

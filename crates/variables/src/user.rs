@@ -2,7 +2,8 @@
 
 use serow_message::{Headers, KnownHeader};
 
-/// Appends the name, unless there is none or it is empty. Nobody has checked it: it is what the client says.
+/// Appends the name, unless there is none or it is empty. It is what the client claims: the password has not been
+/// checked.
 pub fn append_user(headers: &Headers, output: &mut Vec<u8>) -> bool {
     let before = output.len();
     let decoded = headers.get(KnownHeader::Authorization).and_then(credentials);
@@ -12,7 +13,7 @@ pub fn append_user(headers: &Headers, output: &mut Vec<u8>) -> bool {
     output.len() > before
 }
 
-/// What follows the name of the scheme.
+/// The credentials after the name of the scheme; `None` for other schemes than Basic.
 fn credentials(authorization: &[u8]) -> Option<&[u8]> {
     let (scheme, rest) = authorization.split_at_checked(SCHEME.len())?;
     scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim_ascii())

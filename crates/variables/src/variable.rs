@@ -17,11 +17,11 @@ pub enum Variable {
     Cookie(Box<str>),
     /// `$arg_NAME`: an argument of the query, as it was written.
     Argument(Box<str>),
-    /// `$jwt_claim_NAME`: what the client's token says.
+    /// `$jwt_claim_NAME`: a claim of the client's token.
     Claim(Box<str>),
     /// `$1`, or the name of a group: what a star or group of the route's path matched; counted from 0.
     Capture(usize),
-    /// What a map makes of another text.
+    /// The text that a map has for the value of another one.
     Map(Arc<Map>),
 }
 
