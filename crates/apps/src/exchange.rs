@@ -139,7 +139,7 @@ impl Exchange {
         Poll::Ready(event)
     }
 
-    /// Nobody waits for the response any more: further events are dropped.
+    /// Abandons the response: its events and all further ones are dropped.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         (state.is_settled, state.is_abandoned) = (true, true);

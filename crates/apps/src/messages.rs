@@ -106,7 +106,7 @@ pub(crate) const PLAIN: u8 = b'r';
 pub(crate) const WITH_BODY: u8 = b'b';
 /// A request whose body is a file.
 pub(crate) const WITH_FILE: u8 = b'f';
-/// Nobody waits for the response any more.
+/// Cancel the request, whose response is no longer needed.
 pub(crate) const CANCEL: u8 = b'c';
 /// Time to collect garbage.
 pub(crate) const COLLECT: u8 = b'g';

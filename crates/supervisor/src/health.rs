@@ -24,7 +24,7 @@ pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
     loop {
         for dialer in dialers(&question).await {
             if let Ok(true) = timeout(TIMEOUT, is_healthy(&dialer, &question)).await {
-                // Nobody listens any more where the supervisor has ended.
+                // Sending fails if the supervisor has ended.
                 let _ = events.send(Event::Healthy(pid)).await;
                 return;
             }

@@ -80,12 +80,12 @@ impl Machine {
         }
     }
 
-    /// From now on these hold.
+    /// Sets the rules that hold from now on.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// What is to be done next, if anything.
+    /// Takes the next action, if there is one.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_removed() {
+    fn the_files_are_read_back_and_removed_on_drop() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("status");
         let mut file = StatusFile::new(&path).unwrap();

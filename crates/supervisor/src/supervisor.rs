@@ -42,12 +42,12 @@ pub fn run(settings: &Settings) -> Result<(), SupervisorError> {
     }
     let (runtime, signals) = prepare()
         .map_err(|error| SupervisorError::System("the system refused a resource that the supervisor needs", error))?;
-    // Not before signals are listened to: whoever finds it may send some.
+    // Not before signals are handled: a process that finds the file may send some.
     let pid_file = settings.pid_file.as_deref().map(PidFile::create).transpose()?;
     let status_file = settings.status_file.as_deref().map(StatusFile::new).transpose();
     let status_file = status_file.map_err(|error| SupervisorError::System("failed to find the status file", error))?;
     runtime.block_on(Driver::new(settings, &sockets, status_file, signals).run());
-    // Whoever waits for the end waits for the lock on the pid file, and finds all else gone.
+    // A process that waits for the end waits for the lock on the pid file, and finds all else gone.
     drop(sockets);
     drop(pid_file);
     Ok(())

@@ -13,11 +13,11 @@ pub struct AdminAddress(pub Address);
 pub enum AdminAddressError {
     /// It is not an address.
     Malformed(AddressError),
-    /// Others than this machine reach it.
+    /// Other machines can reach it.
     Public(Address),
     /// A unix socket without a file: every user of the machine reaches it.
     Abstract(Address),
-    /// Nobody knows who reaches it.
+    /// An inherited descriptor: Serow does not know who can reach it.
     Unknown(Address),
 }
 

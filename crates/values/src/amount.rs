@@ -69,7 +69,7 @@ impl FromStr for Rate {
     }
 }
 
-/// What a unit multiplies by.
+/// The factor of a unit.
 fn metric(unit: &str) -> Option<u64> {
     Some(match unit {
         "" => 1,

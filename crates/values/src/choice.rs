@@ -39,7 +39,7 @@ const OF_OTHERS: [(&str, &str); 11] = [
     ("uri", "hash"),
 ];
 
-/// What is expected, as in `"on" or "off"`.
+/// The expected names, as in `"on" or "off"`.
 pub fn expected<T: ValueEnum>() -> String {
     let mut names: Vec<_> = names::<T>().iter().map(|name| format!("{name:?}")).collect();
     match names.pop() {

@@ -1,5 +1,5 @@
-//! What changes DNS records: a program, or a name server that accepts updates (`rfc2136:192.0.2.1`); or nothing, since
-//! they stay (`persist`).
+//! The provider that changes DNS records: a program, or a name server that accepts updates (`rfc2136:192.0.2.1`); or
+//! none, since they stay (`persist`).
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{SettingValue, ValueError, in_settings_file};
 
-/// What changes DNS records.
+/// The provider that changes DNS records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DnsProviderRule {
     /// A program.
@@ -24,7 +24,7 @@ pub enum DnsProviderRule {
         /// Its port.
         port: u16,
     },
-    /// Nothing: the records were added once. Serow looks them up with this name server instead of those of the system.
+    /// None: the records were added once. Serow looks them up with this name server instead of those of the system.
     Persist(Option<SocketAddr>),
 }
 
@@ -97,12 +97,12 @@ impl SettingValue for DnsProviderRule {
 
 in_settings_file!(DnsProviderRule, "DnsProvider");
 
-/// What begins a name server: the RFC of updates, as in other programs.
+/// The prefix of a name server: the RFC of updates, as in other programs.
 const SCHEME: &str = "rfc2136:";
 
 const EXAMPLE: &str = "rfc2136:ns1.example.com";
 
-/// What stands for records that stay.
+/// The value for records that stay.
 const PERSIST: &str = "persist";
 
 /// RFC 1035 §4.2.

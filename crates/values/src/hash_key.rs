@@ -1,4 +1,4 @@
-//! What of a request decides where it goes: `client`, `header:NAME`.
+//! The part of a request that decides which server gets it: `client`, `header:NAME`.
 
 use std::{fmt, str::FromStr};
 
@@ -8,7 +8,7 @@ use serow_proxy::HashKey;
 
 use crate::{SettingValue, ValueError, in_settings_file};
 
-/// What of a request decides where it goes.
+/// The part of a request that decides which server gets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HashRule(pub HashKey);
 

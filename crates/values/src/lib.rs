@@ -78,7 +78,7 @@ pub use self::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
     text: String,
-    /// What is wrong with it, and what to write instead.
+    /// The problem, and what to write instead.
     problem: String,
 }
 

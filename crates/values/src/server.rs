@@ -80,7 +80,7 @@ fn read_parameter(word: &str, server: &mut ServerSettings) -> Result<(), String>
     Ok(())
 }
 
-/// What needs no quotes in a cookie, and is not put between the parts of one.
+/// Whether a byte needs no quotes in a cookie, and does not separate the parts of one.
 fn is_id_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }

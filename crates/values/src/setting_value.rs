@@ -21,7 +21,7 @@ pub trait SettingValue: FromStr<Err: Display> + Display {
     /// The expected value, for error messages, with examples.
     fn expected() -> String;
 
-    /// What is expected in quotes (of [`Unquoted::OnlyNumbers`], without), as a JSON schema.
+    /// The JSON schema of the value in quotes (of [`Unquoted::OnlyNumbers`], without).
     fn schema() -> Value;
 
     /// A suggestion for a number or a bare word that needs quotes.
@@ -56,7 +56,7 @@ pub fn serialize<T: SettingValue, S: Serializer>(value: &T, serializer: S) -> Re
     }
 }
 
-/// What [`deserialize`] takes.
+/// The JSON schema of the values that [`deserialize`] accepts.
 pub fn schema<T: SettingValue>() -> Schema {
     let mut schema = match T::UNQUOTED {
         Unquoted::Nothing => T::schema(),

@@ -46,7 +46,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// What a size looks like, for the schema.
+/// The regular expression that a size matches, for the schema.
 pub(crate) const PATTERN: &str = "[0-9]+([kKmMgG]([iI]?[bB])?)?";
 
 impl SettingValue for Size {

@@ -60,7 +60,7 @@ impl SettingValue for Span {
 
 in_settings_file!(Span, "Duration");
 
-/// What a duration looks like, as a regular expression.
+/// The regular expression that a duration matches.
 pub(crate) const PATTERN: &str = "(0+|[0-9]+(ms|s|m|h|d))";
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ in_settings_file!(StatusRange, "Status");
 /// Those that HTTP knows the classes of (RFC 9110 §15).
 const STATUSES: RangeInclusive<u16> = 100..=599;
 
-/// What a range looks like, as a regular expression.
+/// The regular expression that a range matches.
 pub(crate) const PATTERN: &str = "([1-5]xx|[1-5][0-9]{2}(-[1-5][0-9]{2})?)";
 
 #[cfg(test)]

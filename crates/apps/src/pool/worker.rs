@@ -52,7 +52,7 @@ pub(super) enum Progress {
     Answered,
     /// The response is complete, and the worker collects garbage.
     Collecting,
-    /// Nobody waits for it any more.
+    /// It was cancelled.
     Abandoned,
     /// It timed out.
     GivenUp,

@@ -30,7 +30,7 @@ impl Shared {
         iter::from_fn(|| self.take_back(link)).collect()
     }
 
-    /// Nobody waits for this response any more; a WebSocket's worker gets the close code and reason.
+    /// Cancels a request; a WebSocket's worker gets the close code and reason.
     pub(crate) fn cancel(&self, ticket: Ticket, exchange: &Exchange, notes: Option<&AttemptNotes>, content: &[u8]) {
         let has_begun = exchange.has_begun();
         exchange.abandon();

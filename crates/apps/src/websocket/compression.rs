@@ -19,5 +19,5 @@ pub(super) use self::{
     negotiation::{Agreement, EXTENSIONS},
 };
 
-/// What ends each flush of deflate and is left out of messages (RFC 7692 §7.2.1).
+/// The end of each flush of deflate, which is left out of messages (RFC 7692 §7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];

@@ -129,7 +129,7 @@ impl WebSocketSession {
     /// Sends a ping to a silent client. Returns when to check again, or `None` if the client is gone.
     async fn look_after(&mut self, heartbeat: &mut Heartbeat) -> Option<Instant> {
         if self.in_flight >= messages::WINDOW {
-            // Nobody listens to it, since the application is slow.
+            // The session does not read from the client, since the application is slow: silence means nothing.
             heartbeat.note_activity(Instant::now());
         }
         match heartbeat.beat(Instant::now()) {

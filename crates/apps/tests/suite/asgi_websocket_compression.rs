@@ -37,7 +37,7 @@ fn compressed(content: &[u8]) -> Vec<u8> {
     output
 }
 
-/// What a client reads of compressed messages.
+/// Decompresses messages as a client does.
 struct Inflater(Decompress);
 
 impl Inflater {

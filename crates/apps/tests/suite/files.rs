@@ -65,7 +65,7 @@ fn pipes_and_folders_are_not_sent_as_files_and_regular_files_are() {
         let folder_path = folder.path().to_str().unwrap().to_owned();
         let running = Running::new((settings, folder));
         let is_asgi = application.0 == Interface::Asgi;
-        // Nobody writes to the pipe: opening it without care would block forever.
+        // No process writes to the pipe: opening it without care would block forever.
         for odd in [&pipe, &folder_path, &"/dev/tty".to_owned(), &path_of_nothing()] {
             let answer = running.get(&format!("/?{odd}"));
             let is_right =

@@ -415,7 +415,7 @@ fn several_workers_are_replaced_together_and_started_again_alone() {
 }
 
 #[test]
-fn what_cannot_be_spawned_is_tried_again() {
+fn a_worker_that_cannot_be_spawned_is_tried_again() {
     let mut machine = Machine::new(settings(), rules(None, 0));
     machine.handle(Duration::ZERO, Event::Tick);
     assert_eq!(machine.poll_action(), Some(Action::Spawn(1)));

@@ -43,9 +43,9 @@ pub(super) struct Child {
 /// The files in memory that generations share. They live as long as the master.
 #[derive(Debug)]
 pub(super) struct SharedFiles {
-    /// What generations leave for later ones.
+    /// The state that generations leave for later ones.
     state: File,
-    /// What they change at the same time.
+    /// The memory that they change at the same time.
     memory: Option<OwnedFd>,
 }
 

@@ -44,8 +44,8 @@ pub(super) struct Driver<D> {
     machine: Generations,
     held: HeldSockets,
     quic: QuicSockets,
-    /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets, in
-    /// hexadecimal.
+    /// The secret with which all generations make stateless resets and tokens of QUIC, and the keys of session
+    /// tickets, in hexadecimal.
     generation_secret: String,
     children: HashMap<u32, Child>,
     /// The settings of the starting generation, and of the serving one.

@@ -48,13 +48,13 @@ pub struct GenerationSetup {
     pub text: Vec<u8>,
     /// The overrides: persistent commands to earlier generations.
     pub overrides: Vec<Value>,
-    /// What earlier generations have left for later ones; `None` from a master of an older version.
+    /// The state that earlier generations have left for later ones; `None` from a master of an older version.
     pub shared: Option<SharedState>,
     /// The file of the memory that generations share ([`serow_net::SharedMemory`]), zero at first; `None` from a master of
     /// an older version.
     pub memory: Option<OwnedFd>,
-    /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets; `None`
-    /// from a master of a version without HTTP/3.
+    /// The secret with which all generations make stateless resets and tokens of QUIC, and the keys of session
+    /// tickets; `None` from a master of a version without HTTP/3.
     pub generation_secret: Option<[u8; 32]>,
 }
 

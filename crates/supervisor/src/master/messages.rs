@@ -19,8 +19,8 @@ pub(super) enum ToGeneration {
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,
-        /// What all generations make stateless resets and tokens of QUIC with, and the keys of session tickets, in
-        /// hexadecimal; none from a master of a version without HTTP/3.
+        /// The secret with which all generations make stateless resets and tokens of QUIC, and the keys of session
+        /// tickets, in hexadecimal; none from a master of a version without HTTP/3.
         #[serde(default, rename = "quic_secret")]
         generation_secret: Option<String>,
     },

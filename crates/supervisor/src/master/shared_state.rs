@@ -20,7 +20,7 @@ impl SharedState {
         Self { file: File::from(descriptor) }
     }
 
-    /// What was left; empty if nothing was.
+    /// Reads the text that was left; it is empty if none was.
     ///
     /// # Errors
     ///

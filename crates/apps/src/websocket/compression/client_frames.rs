@@ -21,7 +21,7 @@ pub(super) struct ClientFrames {
     decompress: Option<Decompress>,
 }
 
-/// What comes next.
+/// The next part of the input.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// A header, of which so many bytes are known.
@@ -30,7 +30,7 @@ enum State {
     Verbatim { left: u64 },
     /// So many bytes of a compressed message, and the end of the message after them.
     Compressed { left: u64, mask: [u8; 4], place: usize, is_last: bool },
-    /// What ends a message and is not sent: so many bytes of it were read.
+    /// The end of a message, [`TAIL`], which is not sent: so many bytes of it were read.
     Tail { read: usize },
 }
 

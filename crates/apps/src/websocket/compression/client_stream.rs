@@ -22,9 +22,9 @@ pub(crate) struct ClientStream {
 #[derive(Debug)]
 struct Rewriting {
     frames: ClientFrames,
-    /// What was received and not rewritten.
+    /// Bytes that were received and not rewritten yet.
     received: Vec<u8>,
-    /// What was rewritten and not read, from this place on.
+    /// Rewritten bytes; those from `place` on have not been read.
     rewritten: Vec<u8>,
     place: usize,
 }

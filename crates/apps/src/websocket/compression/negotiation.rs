@@ -1,4 +1,4 @@
-//! What client and server agree on (RFC 7692 §5 and §7.1).
+//! The parameters that client and server agree on (RFC 7692 §5 and §7.1).
 
 use std::mem::replace;
 
@@ -26,7 +26,7 @@ impl Agreement {
     }
 }
 
-/// What a client offers.
+/// The offer of a client.
 #[derive(Default)]
 struct Offer {
     server_forgets: bool,
@@ -64,7 +64,7 @@ impl Offer {
         Some(parsed)
     }
 
-    /// What it comes to; nothing if the server cannot keep to it.
+    /// The resulting agreement; `None` if the server cannot keep to the offer.
     fn accept(self) -> Option<Agreement> {
         let server_bits = self.server_bits.unwrap_or(WINDOW_BITS).min(WINDOW_BITS);
         if server_bits < SMALLEST_WINDOW_BITS {

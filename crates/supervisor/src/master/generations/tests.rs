@@ -207,7 +207,7 @@ fn a_reload_is_done_when_no_generation_before_accepts_connections() {
 }
 
 #[test]
-fn what_cannot_start_changes_nothing() {
+fn a_generation_that_cannot_start_changes_nothing() {
     check(
         "
         0 begin
@@ -442,7 +442,7 @@ fn a_reload_that_fails_while_nothing_serves() {
 }
 
 #[test]
-fn whoever_is_being_killed_is_not_ready() {
+fn a_process_that_is_being_killed_is_not_ready() {
     check(
         "
         0 begin
@@ -484,7 +484,7 @@ fn whoever_is_being_killed_is_not_ready() {
 }
 
 #[test]
-fn whoever_serves_has_no_more_to_ask_for() {
+fn a_serving_generation_may_not_request_sockets() {
     let mut generations = Generations::begin(Duration::ZERO);
     let mut handle = |event| {
         generations.handle(Duration::ZERO, event);

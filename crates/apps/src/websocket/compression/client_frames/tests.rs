@@ -42,7 +42,7 @@ fn compressed(content: &[u8]) -> Vec<u8> {
     output
 }
 
-/// What the WebSocket behind this reads: opcode and content of each message or control frame.
+/// Reads as the WebSocket behind this does: returns the opcode and content of each message or control frame.
 fn read(rewritten: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let (mut found, mut message, mut rest): (Vec<_>, Option<(u8, Vec<u8>)>, _) = (Vec::new(), None, rewritten);
     while !rest.is_empty() {
@@ -232,7 +232,7 @@ fn damaged_input_ends_with_an_error_or_bounded_output() {
         }
         let mut frames = frames();
         match rewritten(&mut frames, &input, 1 + next(64)) {
-            // What was compressed may become a thousand times as long, and no longer.
+            // Compressed content may become a thousand times as long, and no longer.
             Ok(output) => assert!(output.len() < 2000 * input.len()),
             Err(_) => failed += 1,
         }
