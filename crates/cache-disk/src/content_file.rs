@@ -201,8 +201,8 @@ impl ContentFile for KeptFile {
         let Some(file) = self.file()? else { return Ok(None) };
         let metadata = file.metadata()?;
         let ContentReference { length, modified: expected, .. } = self.reference;
-        // What somebody has written to is another content. After a crash of the machine, a file has no more than what had
-        // reached the disk: it is too short.
+        // A file that was written to has another content. After a crash of the machine, a file has only the bytes that
+        // had reached the disk: it is too short.
         if !metadata.is_file() || metadata.len() != length || modified(&metadata) != expected {
             return Ok(None);
         }

@@ -115,7 +115,7 @@ impl Reservation {
         self.space.arrived.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What has arrived counts as a file now.
+    /// Releases the room: the bytes that have arrived count as a file now.
     pub(crate) fn release(&self) {
         self.space.promised.fetch_sub(self.promised.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         self.space.arrived.fetch_sub(self.arrived.swap(0, Ordering::Relaxed), Ordering::Relaxed);
@@ -142,13 +142,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_arrives_takes_half_of_the_room_at_most() {
+    fn arriving_contents_take_half_of_the_room_at_most() {
         let space = Arc::new(DiskSpace::new(1000));
         let first = space.reserve(300).unwrap();
         assert!(space.reserve(201).is_none());
         let second = space.reserve(100).unwrap();
         assert!(first.grow_to(400) && !first.grow_to(401) && first.grow_to(10));
-        // Only what has arrived displaces others.
+        // Only bytes that have arrived displace files.
         space.set_used(3, 900);
         assert!(!space.is_exceeded() && space.has_spare_room());
         first.add_arrived(60);

@@ -1,4 +1,4 @@
-//! What is kept, found and removed while the server runs.
+//! Stored responses, which are kept, found and removed while the server runs.
 
 use std::{
     io,
@@ -41,7 +41,7 @@ pub struct DiskStore {
     counts: AtomicCounts,
 }
 
-/// What a store has done and has.
+/// Counts of a store: the bytes that it has, and the files that it has read, written and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskCounts {
     /// Bytes that files take.
@@ -88,7 +88,7 @@ impl DiskStore {
         })
     }
 
-    /// What it has done and has.
+    /// Returns the counts of the store.
     #[must_use]
     pub fn counts(&self) -> DiskCounts {
         let AtomicCounts { found, written, evicted } = &self.counts;
@@ -213,7 +213,7 @@ impl DiskStore {
     pub(crate) fn remove_discarded(&self) {
         for (name, _room) in self.folder.take_discarded() {
             match name.is_of_new_file() {
-                // Nobody has counted it as a file.
+                // It has not been counted as a file.
                 true => drop(self.folder.remove(&name)),
                 false => self.remove_content(&name),
             }

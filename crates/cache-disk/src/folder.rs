@@ -140,7 +140,7 @@ impl Folder {
         Ok(openat(&self.directory, name, flags, FILE_MODE)?.into())
     }
 
-    /// What is in a file; nothing if there is none. It is marked as used.
+    /// Returns the content of a file, or `None` if there is no such file. Marks it as used.
     pub(crate) fn read(&self, name: &FileName) -> io::Result<Option<Bytes>> {
         let mut file = match self.file(name) {
             Ok(file) => file,
@@ -189,7 +189,7 @@ impl Folder {
             .collect()
     }
 
-    /// Opens a file to read it. What is not a regular file is opened without waiting for anybody.
+    /// Opens a file to read it. The call does not wait for the other end of a pipe.
     pub(crate) fn file(&self, name: &FileName) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         openat(&self.directory, name.path(), flags, Mode::empty()).map(File::from)

@@ -1,4 +1,4 @@
-//! What has yet to be written.
+//! Responses that have yet to be written.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,7 +8,7 @@ use std::{
 
 use serow_cache::{Key, Resource};
 
-/// What has yet to be written, in the order in which it came.
+/// Responses that have yet to be written, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     state: Mutex<PendingState>,
@@ -20,14 +20,14 @@ pub(crate) struct PendingState {
     resources: HashMap<Key, Resource>,
     order: VecDeque<Key>,
     bytes: usize,
-    /// What is being written, and whether it has been removed meanwhile.
+    /// The response that is being written, and whether it has been removed meanwhile.
     writing: Option<(Key, Resource, bool)>,
     is_ending: bool,
     /// Whether there is something to do beside writing.
     is_woken: bool,
 }
 
-/// What the writer does next.
+/// The writer's next step.
 pub(crate) enum Work {
     Write(Key, Resource),
     /// Nothing is to be written now.
@@ -105,7 +105,7 @@ impl Pending {
         self.changed.notify_one();
     }
 
-    /// What was added is written, and then there is no more work.
+    /// Ends the work, once all responses that were added are written.
     pub(crate) fn end(&self) {
         self.lock().is_ending = true;
         self.changed.notify_one();

@@ -21,7 +21,7 @@ impl PurgeLog {
         Ok(Self { file: folder.state_file("purges")? })
     }
 
-    /// All purges. What is not one is left out: a crash may have cut off the last.
+    /// Reads all purges. Lines that are not purges are left out: a crash may have cut off the last.
     pub(crate) fn read(&self) -> io::Result<Vec<PurgeRecord>> {
         let _lock = Lock::of(&self.file)?;
         self.records()

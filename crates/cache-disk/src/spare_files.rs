@@ -27,7 +27,7 @@ pub(crate) struct SpareFiles {
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nobody has asked for one yet, or since the system has refused one.
+    /// No spare file has been requested yet, or none since the system refused one.
     #[default]
     Unwanted,
     Wanted(Vec<File>),
@@ -78,7 +78,7 @@ impl SpareFiles {
         }
     }
 
-    /// The system refuses them: none is wanted until somebody asks for one again.
+    /// The system refuses them: none is wanted until the next call of [`take`](Self::take).
     fn refuse(&self, error: Errno) {
         tracing::debug!("cache: no spare files: {error}");
         *self.lock() = State::Unwanted;

@@ -23,7 +23,7 @@ use serow_message::FileVersion;
 
 use crate::{error::FilesError, owned_links, unopened};
 
-/// The symbolic links that are followed.
+/// The rule for symbolic links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
     /// They are followed as long as they stay within the folder. One with an absolute target leaves it, whatever the
@@ -32,8 +32,8 @@ pub enum Symlinks {
     WithinRoot,
     /// Paths with a symbolic link in them answer 404.
     Refuse,
-    /// They are followed wherever they lead, if the link and its target have the same owner: a user who may create links
-    /// in the folder cannot publish files of others.
+    /// They are followed wherever they lead, if the link and its target have the same owner: a user who may create
+    /// links in the folder cannot publish files of others.
     SameOwner,
     /// They are followed wherever they lead.
     All,

@@ -1,15 +1,15 @@
-//! What a token says.
+//! The claims of a token.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// What a verified token says: a JSON object.
+/// The claims of a verified token: a JSON object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims(Map<String, Value>);
 
 impl Claims {
-    /// These.
+    /// The claims of this JSON object.
     #[must_use]
     pub fn new(claims: Map<String, Value>) -> Self {
         Self(claims)

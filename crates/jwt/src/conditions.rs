@@ -1,10 +1,11 @@
-//! What the claims of a token must be.
+//! Conditions that the claims of a token must meet.
 
 use serde_json::Value;
 
 use crate::claims::Claims;
 
-/// What the claims of a token must be: each path with the values of which one must be there; by default anything.
+/// Conditions that the claims of a token must meet: each path with the values of which one must be there; by default,
+/// there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions(pub Vec<(String, Vec<String>)>);
 

@@ -43,7 +43,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// What a client learns of it (RFC 6750 §3): ASCII without quotation marks.
+    /// Returns the description for the client (RFC 6750 §3): ASCII without quotation marks.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! What is expected of the registered claims of a token (RFC 7519 §4.1).
+//! Expectations of the registered claims of a token (RFC 7519 §4.1).
 
 use serde_json::Value;
 
 use crate::{algorithm::Algorithm, claims::Claims, error::TokenError};
 
-/// What is expected of tokens besides a signature.
+/// Expectations of tokens besides a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectations {
     /// The algorithms that they may be signed with, if their key is for them; nothing for all that keys are for.

@@ -19,7 +19,7 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// What to read a file with keys by: [`KeySet::parse`].
+    /// Reads the text of a file with keys by [`KeySet::parse`].
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl KeySource {
         KeySet::parse(text).map_err(|error| error.to_string())
     }
 
-    /// What to read a file with a secret by: [`KeySet::of_secret`].
+    /// Reads the text of a file with a secret by [`KeySet::of_secret`].
     ///
     /// # Errors
     ///

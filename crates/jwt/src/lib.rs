@@ -11,9 +11,9 @@
 //! # Ok::<(), serow_jwt::KeyError>(())
 //! ```
 //!
-//! What a token says is not looked at before its signature is verified, except which key it names. Nothing in it leads
-//! to a file, to another server or to a database: a key is one of the [`KeySet`], and has the algorithms that it may be
-//! used with.
+//! The verifier looks at no claim of a token before it has verified the signature. Until then, it reads only the
+//! header, which names the algorithm and the key. Nothing in a token leads to a file, to another server or to a
+//! database: a key is one of the [`KeySet`], and has the algorithms that it may be used with.
 //!
 //! | subject | file |
 //! | --- | --- |

@@ -38,7 +38,7 @@ pub struct RemoteKeys {
 #[derive(Clone, Debug, Default)]
 struct Fetched {
     keys: Option<Arc<KeySet>>,
-    /// What they were read from.
+    /// The text that they were read from.
     text: Bytes,
     /// How many fetches have ended.
     count: u64,
@@ -158,7 +158,7 @@ impl RemoteKeys {
         if response.status() != StatusCode::OK {
             return Err(format!("{self} has the status {}: look at the URL", response.status()));
         }
-        // What is in use stays so: verified tokens are known by it.
+        // An unchanged set stays in use: with a new one, all tokens would be verified again.
         if self.fetched.borrow().text == body {
             // It was kept, or a warning has said why not.
             let _ = self.kept.get().map(KeptKeys::confirm);
@@ -191,7 +191,7 @@ impl FetchEnd {
     /// Waits until the fetch has ended, well or not, at most for some seconds.
     pub async fn wait(mut self) {
         let count = self.count;
-        // Nobody maintains a set that is dropped.
+        // It fails where the set has been dropped: no fetch will end then.
         let _ = timeout(MAX_WAIT, self.fetched.wait_for(|fetched| fetched.count > count)).await;
     }
 }

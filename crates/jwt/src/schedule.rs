@@ -13,7 +13,7 @@ pub(crate) struct Schedule {
     failures: u32,
 }
 
-/// What comes of a demand.
+/// The outcome of a demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// A fetch runs already.
@@ -37,7 +37,7 @@ impl Schedule {
 
     /// A token names a key that is not there.
     pub(crate) fn demand(&mut self, now: Instant) -> Demand {
-        // Whoever sends tokens with unknown keys must not make us a load on the issuer.
+        // A client that sends tokens with unknown keys must not make this server a load on the issuer.
         let is_early = self.begun.is_none_or(|begun| now >= begun + MIN_INTERVAL);
         match (self.is_running, is_early) {
             (true, _) => Demand::Running,

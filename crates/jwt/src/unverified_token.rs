@@ -9,7 +9,7 @@ use crate::{
     strict_json::parse_object,
 };
 
-/// A token in JWS compact serialization (RFC 7515 §7.1) whose signature nobody has verified.
+/// A token in JWS compact serialization (RFC 7515 §7.1) whose signature has not been verified.
 #[derive(Clone, Debug)]
 pub(crate) struct UnverifiedToken<'a> {
     text: &'a str,
@@ -39,7 +39,7 @@ impl<'a> UnverifiedToken<'a> {
         Ok(Self { text, signature: text.len() - signature.len(), payload, algorithm, key })
     }
 
-    /// What is signed.
+    /// The part that is signed: header and payload, encoded.
     pub(crate) fn message(&self) -> &'a [u8] {
         &self.text.as_bytes()[..self.signature - 1]
     }
@@ -54,7 +54,7 @@ impl<'a> UnverifiedToken<'a> {
         &self.text[self.signature..]
     }
 
-    /// What it says.
+    /// Decodes the payload, which has the claims.
     pub(crate) fn payload(&self) -> Result<Vec<u8>, TokenError> {
         decode(&self.text[self.payload..self.signature - 1])
     }
@@ -62,7 +62,8 @@ impl<'a> UnverifiedToken<'a> {
 
 fn read_header(encoded: &str) -> Result<(Algorithm, Option<String>), TokenError> {
     let mut header = parse_object(&decode(encoded)?).ok_or(TokenError::Malformed)?;
-    // RFC 7515 §4.1.11: whoever does not understand a critical member must refuse the token. We understand none.
+    // RFC 7515 §4.1.11: a recipient that does not understand a critical member must refuse the token. Serow understands
+    // none.
     if header.contains_key("crit") {
         return Err(TokenError::Malformed);
     }

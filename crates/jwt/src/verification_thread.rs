@@ -66,7 +66,7 @@ fn start() -> io::Result<SyncSender<Work>> {
     // It is started by the worker that needs it first.
     spawn_unpinned("serow-tokens", move || {
         for Work { task, verifier, now, outcome } in receiver {
-            // Nobody waits for a client that has gone.
+            // A client that has gone has closed the outcome, and needs no verification.
             if !outcome.is_closed() {
                 let _ = outcome.send(task.run(&verifier, now));
             }

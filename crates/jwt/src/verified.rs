@@ -12,8 +12,8 @@ use aws_lc_rs::{
 
 use crate::verifier::Token;
 
-/// Tokens that were verified with the present keys, under a keyed digest: nobody who reads the memory finds a token that
-/// a server would accept.
+/// Tokens that were verified with the present keys, under a keyed digest: an attacker who reads the memory does not
+/// find a token that a server would accept.
 pub(crate) struct Verified {
     key: Option<Key>,
     entries: Mutex<Entries>,
@@ -40,7 +40,7 @@ impl Verified {
         Self { key: key.ok(), entries: Mutex::default() }
     }
 
-    /// What identifies a token.
+    /// Returns the keyed digest that identifies a token.
     pub(crate) fn digest(&self, token: &str) -> Option<[u8; 32]> {
         hmac::sign(self.key.as_ref()?, token.as_bytes()).as_ref().try_into().ok()
     }
@@ -76,11 +76,11 @@ impl Verified {
     }
 }
 
-/// Of all tokens; 20,000 of the usual size. A user of the issuer could get any number of tokens.
+/// Bytes of all tokens; 20,000 of the usual size. A user of the issuer could get any number of tokens.
 const MAX_SIZE: usize = 64 << 20;
 
-/// What claims take as values, in relation to their text.
+/// The memory that claims take as values, in relation to their text.
 const SIZE_FACTOR: usize = 4;
 
-/// What an entry takes in addition.
+/// Bytes that an entry takes beside the claims.
 const ENTRY_SIZE: usize = 256;

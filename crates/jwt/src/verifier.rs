@@ -28,11 +28,11 @@ pub struct Verifier {
 pub struct Token {
     claims: Claims,
     validity: Validity,
-    /// The claims by their names for variables, once somebody asks.
+    /// The claims by their names for variables, made on first use.
     flattened: OnceLock<Vec<(Box<str>, Box<str>)>>,
 }
 
-/// What verification has come to.
+/// The outcome of the beginning of a verification.
 #[derive(Debug)]
 pub enum Verification {
     /// The token is right.
@@ -55,7 +55,7 @@ impl Verifier {
         Self { expectations, verified: Verified::new() }
     }
 
-    /// What it expects.
+    /// Returns the expectations of tokens.
     #[must_use]
     pub fn expectations(&self) -> &Expectations {
         &self.expectations
@@ -140,7 +140,7 @@ impl VerificationTask {
 }
 
 impl Token {
-    /// What it says.
+    /// Returns the claims.
     #[must_use]
     pub fn claims(&self) -> &Claims {
         &self.claims

@@ -94,7 +94,7 @@ impl Body {
         let mut body = Box::pin(body);
         let mut first = None;
         if length.is_some_and(|length| length <= GATHERED) {
-            // Whoever sends it asks again if this is too early, with a waker of its own.
+            // If this is too early, the sender of the body polls it again, with a waker of its own.
             match body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop())) {
                 Poll::Ready(Some(Ok(frame))) if frame.is_data() && body.is_end_stream() => {
                     return frame.into_data().unwrap_or_default().into();
@@ -255,7 +255,7 @@ impl http_body::Body for Body {
 
 /// A foreign body whose errors become [`BoxError`].
 struct Boxed<B> {
-    /// What it gave before it was boxed.
+    /// The frame that it gave before it was boxed.
     first: Option<Result<Frame<Bytes>, BoxError>>,
     body: Pin<Box<B>>,
 }

@@ -1,11 +1,11 @@
-//! What a token says about the client.
+//! A token's claims about the client.
 
 use core::fmt;
 use std::sync::Arc;
 
 use alloc::vec::Vec;
 
-/// What a verified token says about the client, in the request's extensions.
+/// A verified token's claims about the client, in the request's extensions.
 #[derive(Clone, Debug)]
 pub struct Claims(pub Arc<dyn ClaimSource>);
 

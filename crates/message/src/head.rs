@@ -9,7 +9,7 @@ use crate::{Headers, Target};
 pub struct RequestHead {
     /// GET, HEAD, POST, …
     pub method: Method,
-    /// What is asked for.
+    /// The target of the request.
     pub target: Target,
     /// The version the client speaks.
     pub version: Version,

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn removes_fixed_and_named_fields() {
-        // What Connection names, a field, and whether that is left.
+        // The value of Connection, the name of another field, and whether that field is left.
         let cases = [
             ("keep-alive, X-Mine", "x-mine", false),
             ("x-MINE ,close", "X-Mine", false),

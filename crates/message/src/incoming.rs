@@ -28,7 +28,7 @@ pub struct BodySender {
     channel: Arc<Mutex<Channel>>,
 }
 
-/// What the reader of a body requests.
+/// The demand of a body's reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The next chunk.

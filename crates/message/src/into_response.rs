@@ -1,4 +1,4 @@
-//! What converts into a response: what handlers return.
+//! Conversions into a response, for the values that handlers return.
 //!
 //! ```
 //! use serow_message::{Request, Response, StatusCode};

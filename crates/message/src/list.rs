@@ -31,7 +31,7 @@ pub(crate) struct List {
 /// Whether the text may be copied as it stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Layout {
-    /// What was added is the lines of all fields and nothing else.
+    /// The added text consists of the lines of all fields, and of nothing else.
     #[default]
     Lines,
     /// Fields were received, with their own spacing, or removed: they are copied one by one.
@@ -447,7 +447,7 @@ impl<'a> Texts<'a> {
         self.text(field.text).get(start..start + field.value_length as usize).unwrap_or_default()
     }
 
-    /// Where a field stands as it is to be written, if it does. What was added always does.
+    /// Returns the place of a field's line as it is to be written, if there is one. Added fields always have one.
     #[inline]
     fn line(self, field: &Field) -> Option<Run> {
         let (start, end) = (field.name_start as usize, field.value_start as usize + field.value_length as usize);
@@ -526,7 +526,7 @@ fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
     u32::try_from(offset).map_err(|_| InvalidHeader::TooLarge)
 }
 
-/// What a message without fields looks into.
+/// The list of a message without fields.
 pub(crate) static EMPTY: List = List {
     received: Bytes::new(),
     added: SmallVec::new_const(),
@@ -542,10 +542,10 @@ const FIRST_LINES: usize = 160;
 /// `X-Forwarded-For` with the longest address, and nearly all else that is added.
 const SHORT_LINE: usize = 64;
 
-/// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
+/// Room for the fields of a browser's request, which is kept for the next ones; that is 640 bytes.
 const MAX_KEPT: usize = 32;
 
-/// What is added to a stored response: the lines of `Age` and `Cache-Status`.
+/// Room for fields that are added to a stored response: the lines of `Age` and `Cache-Status`.
 const FIELDS_TO_ADD: usize = 2;
 const LINES_TO_ADD: usize = 48;
 

@@ -35,7 +35,8 @@ impl Pattern {
         self.fit(self.compared(path), |_| {})
     }
 
-    /// What the stars stand for, in order, or nothing if the path does not fit. Each star takes as little as it can.
+    /// Returns the texts that the stars stand for, in order, or `None` if the path does not fit. Each star takes as
+    /// little as it can.
     #[must_use]
     pub fn captures<'path>(&self, path: &'path [u8]) -> Option<Vec<&'path [u8]>> {
         let mut captures = Vec::with_capacity(self.stars());
@@ -58,14 +59,14 @@ impl Pattern {
     /// ```
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        // A byte that no pattern holds, in place of each star: what takes it can only be a star, and that takes all
-        // else in its place as well.
+        // A byte that no pattern holds, in place of each star: only a star can take it, and a star takes any other text
+        // in its place as well.
         let sample = other.pieces.join(&ANYTHING);
         match (self.whole_path, other.whole_path) {
             (true, true) | (false, false) => self.fit(&sample, |_| {}),
             // Any folder may stand before the name.
             (true, false) => self.fit(&[b"/", &[ANYTHING][..], &sample].concat(), |_| {}),
-            // What stands for a star may hold a slash, and then the last name begins within it.
+            // The text for a star may hold a slash, and then the last name begins within it.
             (false, true) => {
                 let name = last_name(&sample);
                 let stars = name.iter().enumerate().filter(|&(_, &byte)| byte == ANYTHING).map(|(place, _)| place);
@@ -249,7 +250,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_fits_a_covered_pattern_fits_both(
+        fn paths_that_fit_a_covered_pattern_fit_the_covering_one(
             one in "/?[ab/*]{0,6}",
             other in "/?[ab/*]{0,6}",
             folder in prop_oneof![Just(""), Just("/a"), Just("/b/a")],

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded_to_itself() {
+    fn encoded_bytes_decode_to_themselves() {
         let all: Vec<u8> = (0..=255).collect();
         for encode in [encode_path, encode_query_part] {
             let mut encoded = Vec::new();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_stand_where() {
+    fn paths_and_queries_keep_different_characters() {
         let text = b"/a-b.c_d~e!$()*+,;=:@&? \xc3\xa4";
         let mut output = Vec::new();
         encode_path(text, &mut output);

@@ -1,10 +1,10 @@
-//! What a `tower` service finds beside the request itself.
+//! The data that a `tower` service finds beside the request itself.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Connection, InformationalSender, OnUpgrade, Priority};
 
-/// What the server knows about an [`http::Request`] that the type itself has no place for. A service finds it in the
+/// The server's data about an [`http::Request`] that the type itself has no place for. A service finds it in the
 /// request's extensions: in axum, `Extension(context): Extension<RequestContext>`.
 ///
 /// It is one extension, because each costs an allocation per request.

@@ -1,4 +1,4 @@
-//! Where handlers note for whoever logs a request: which route takes it, who sends it, and what limits say.
+//! Handlers' notes about a request, for its log: which route takes it, who sends it, and the decisions of limits.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -23,7 +23,7 @@ struct Noted {
     id: OnceLock<RequestId>,
 }
 
-/// What access control finds out about a request.
+/// Access control's findings about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessNote {
     /// The name of the user, which has been checked.
@@ -32,7 +32,7 @@ pub struct AccessNote {
     pub limit: Option<(Arc<str>, LimitStatus)>,
 }
 
-/// What a limit decided about a request, from the mildest to the strictest.
+/// The decision of a limit about a request, from the mildest to the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitStatus {
     /// It was served at once.
@@ -61,7 +61,7 @@ impl LimitStatus {
     }
 }
 
-/// What the stars or groups of a route's path matched.
+/// The texts that the stars or groups of a route's path matched.
 type Captures = Vec<Box<[u8]>>;
 
 impl RouteNote {
@@ -88,12 +88,12 @@ impl RouteNote {
             captures.iter().map(|capture| (*capture).into()).collect();
     }
 
-    /// Notes what the token of a request says.
+    /// Notes the claims of a request's token.
     pub fn set_claims(&self, claims: Claims) {
         *self.0.claims.lock().unwrap_or_else(PoisonError::into_inner) = Some(claims);
     }
 
-    /// What the token of the request says, if that was noted.
+    /// Returns the claims of the request's token, if they were noted.
     #[must_use]
     pub fn claims(&self) -> Option<Claims> {
         self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -123,7 +123,7 @@ impl RouteNote {
         }
     }
 
-    /// What access control found out.
+    /// Reads access control's findings.
     pub fn with_access<T>(&self, read: impl FnOnce(&AccessNote) -> T) -> T {
         read(&self.access())
     }
@@ -138,7 +138,7 @@ impl RouteNote {
         Some(self.0.number.load(Ordering::Relaxed)).filter(|number| *number != NO_ROUTE)
     }
 
-    /// What the stars or groups of the route's path matched, if that was noted.
+    /// Reads the texts that the stars or groups of the route's path matched; none if they were not noted.
     pub fn with_captures<T>(&self, read: impl FnOnce(&[Box<[u8]>]) -> T) -> T {
         read(&self.0.captures.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! What becomes of contents that are purged before their record is written.
+//! Contents that are purged before their record is written.
 
 use std::{fs, io, time::Duration};
 
@@ -24,7 +24,7 @@ fn stores() -> (TempDir, Arc<DiskStore>, MemoryStore) {
     (folder, disk, store)
 }
 
-/// Stores a response with the tag `t` whose content is in a file; what the thread that writes gets of it.
+/// Stores a response with the tag `t` whose content is in a file, and returns it as the thread that writes takes it.
 fn insert(disk: &DiskStore, store: &MemoryStore) -> (Key, Resource) {
     let key = Key::new(Scheme::Http, "a", "/", None, &[]);
     let file = store.new_content(&key, None).unwrap();

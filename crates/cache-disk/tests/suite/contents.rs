@@ -16,7 +16,7 @@ fn contents(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|path| path.extension().is_some()).collect()
 }
 
-/// What a process finds for a path.
+/// The content that a new process finds for a path.
 fn found(folder: &Path, path: &str) -> Option<String> {
     Process::start(folder).find(path).map(|(content, _)| content)
 }
@@ -35,21 +35,21 @@ fn the_next_process_finds_them() {
 }
 
 #[test]
-fn what_is_not_finished_leaves_nothing() {
+fn unfinished_contents_leave_no_files() {
     let (_guard, folder) = folder();
     let process = Process::start(&folder);
     for length in [None, Some(7)] {
         let new = process.store.new_content(&key("/a"), length).unwrap();
         new.write(&[Bytes::from("cont")]).unwrap();
     }
-    // Nobody has stored it.
+    // A content that is finished, but not stored.
     let new = process.store.new_content(&key("/a"), None).unwrap();
     drop((new.finish().unwrap(), new));
     eventually("they are removed", || files(&folder).is_empty());
 }
 
 #[test]
-fn what_is_replaced_or_purged_is_removed() {
+fn replaced_and_purged_contents_are_removed() {
     let (_guard, folder) = folder();
     let process = Process::start(&folder);
     assert!(process.insert_file("/a", "old") && process.insert_file("/b", "other"));

@@ -17,7 +17,7 @@ fn damaged_and_foreign_files_are_misses() {
     first.end();
     let [file] = &files(&folder)[..] else { panic!() };
     let whole = fs::read(file).unwrap();
-    // What is damaged does not come into memory.
+    // Damaged responses do not come into memory.
     let process = Process::start(&folder);
     let find = || process.find("/a");
     for length in 0..whole.len() {
@@ -93,7 +93,7 @@ fn folders_of_another_user_and_links_are_refused() {
 }
 
 #[test]
-fn what_a_crash_left_unfinished_is_removed() {
+fn files_left_unfinished_by_a_crash_are_removed() {
     let (_guard, folder) = folder();
     Process::start(&folder).end();
     let [old, new] = ["1-1", "1-2"].map(|name| folder.join("new").join(name));

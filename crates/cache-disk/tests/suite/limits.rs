@@ -1,4 +1,4 @@
-//! What files may take.
+//! Limits on the room that files take.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn files_take_no_more_than_the_limit() {
     }
     process.end();
     assert!(used(&folder) <= limit && used(&folder) > limit / 2, "{}", used(&folder));
-    // A smaller limit counts for what is there, once the files have been looked at.
+    // A smaller limit applies to existing files, once they have been looked at.
     let process = Process::of_server(&folder, limit / 4, 1);
     eventually("files are removed", || used(&folder) <= limit / 4);
     assert!(process.disk.counts().evicted > 0 && !files(&folder).is_empty());
@@ -33,7 +33,7 @@ fn files_take_no_more_than_the_limit() {
 }
 
 #[test]
-fn what_is_used_stays() {
+fn recently_used_responses_stay() {
     let (_guard, folder) = folder();
     // Four times as much as memory, whose responses stay before others.
     let process = Process::of_server(&folder, 4 << 20, 1);
@@ -48,7 +48,7 @@ fn what_is_used_stays() {
 }
 
 #[test]
-fn what_arrives_displaces_others_at_once() {
+fn arriving_contents_displace_others_at_once() {
     let (_guard, folder) = folder();
     let limit = 4 << 20;
     let process = Process::of_server(&folder, limit, 1);
@@ -67,7 +67,7 @@ fn what_arrives_displaces_others_at_once() {
 }
 
 #[test]
-fn what_was_discarded_counts_until_it_is_removed() {
+fn discarded_contents_count_until_they_are_removed() {
     let (_guard, folder) = folder();
     let limit = 4 << 20;
     let process = Process::of_server(&folder, limit, 1);

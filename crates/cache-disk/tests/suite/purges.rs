@@ -36,7 +36,7 @@ fn purges_concern_what_is_in_files_only() {
             second.end();
             let third = Process::start(&folder);
             check(&third, "the next one");
-            // What is stored afterwards is not concerned, there and in another process.
+            // Responses stored afterwards are not affected, in this process or another.
             PATHS.iter().for_each(|path| assert!(third.insert(path, &format!("all {path}"), "new")));
             third.end();
             let fourth = Process::start(&folder);

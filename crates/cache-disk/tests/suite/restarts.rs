@@ -1,4 +1,4 @@
-//! What the next process finds.
+//! Responses that the next process finds.
 
 use crate::{Process, files, folder, key};
 
@@ -21,7 +21,7 @@ fn responses_are_found_by_the_next_process() {
 }
 
 #[test]
-fn what_is_displaced_in_memory_comes_back() {
+fn responses_displaced_in_memory_come_back_from_disk() {
     let (_guard, folder) = folder();
     let process = Process::start(&folder);
     let body = "x".repeat(50_000);
@@ -53,7 +53,7 @@ fn invalidated_responses_do_not_come_back() {
 }
 
 #[test]
-fn what_is_being_written_is_found() {
+fn responses_are_found_while_they_are_written() {
     let (_guard, folder) = folder();
     let process = Process::start(&folder);
     let body = "x".repeat(200_000);

@@ -6,7 +6,7 @@ use serow_jwt::{Expectations, KeySet, TokenError, Verifier};
 
 use crate::issuer::{NOW, claims, encode, hmac_of, issuer};
 
-/// What becomes of a token for a server with all kinds of keys.
+/// Verifies a token as a server with all kinds of keys does.
 fn verify(token: &str) -> Result<(), TokenError> {
     let keys = KeySet::parse(&issuer().jwks().to_string()).unwrap().into();
     Verifier::new(Expectations::default()).verify(token, &keys, NOW).map(drop)

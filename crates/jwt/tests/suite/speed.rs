@@ -1,4 +1,4 @@
-//! What verification costs:
+//! The cost of verification:
 //!
 //! ```sh
 //! cargo test --release -p serow-jwt -- --ignored --nocapture speed

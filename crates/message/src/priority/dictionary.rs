@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What comes behind the key of a member (RFC 9651 §4.2.2).
+    /// Reads the rest of a member, behind its key, and returns its value (RFC 9651 §4.2.2).
     fn member_value(&mut self) -> Result<Value, Malformed> {
         let value = match self.take(b'=') {
             false => Value::Boolean(true),

@@ -94,7 +94,7 @@ fn a_response_changes_what_it_says() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_priorities_parse_to_themselves() {
     for urgency in 0..=7 {
         for incremental in [false, true] {
             let priority = Priority { urgency, incremental };

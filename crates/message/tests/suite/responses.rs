@@ -1,4 +1,4 @@
-//! What converts into a response.
+//! Conversions into a response.
 
 use bytes::Bytes;
 use serow_message::{Body, BodyKind, Response, StatusCode};

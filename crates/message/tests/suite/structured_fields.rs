@@ -78,7 +78,8 @@ fn the_judge_passes_what_is_written(suite: &Suite) {
     assert_eq!(cases.len(), 544);
 }
 
-/// What else the value says is passed over, so whether it was understood shows in a member behind it.
+/// Whether the reader understands a value. It passes over unknown members, so that it sees `u=5` only behind a value
+/// that it understands.
 fn is_understood(value: &str) -> bool {
     PartialPriority::parse(format!("{value}, u=5").as_bytes()).urgency == Some(5)
 }
@@ -109,7 +110,7 @@ fn our_reader_passes_what_a_dictionary_shows(suite: &Suite) {
     assert_eq!(counted, 1273, "of 1,591; the others are lists");
 }
 
-/// What dictionaries are made of, right and wrong.
+/// Parts of dictionaries, valid and invalid.
 const PARTS: &[&str] = &[
     "u",
     "i",
