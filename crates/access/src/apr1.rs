@@ -59,7 +59,7 @@ fn encode(result: &[u8; 16]) -> String {
     text
 }
 
-/// What stands in front of the salt.
+/// The prefix of the salt.
 pub(crate) const PREFIX: &str = "$apr1$";
 
 /// Apache reads no more of it.

@@ -42,7 +42,7 @@ struct Shared {
 pub enum Authentication {
     /// This user.
     User(Arc<str>),
-    /// Nobody who is known.
+    /// The request names no known user.
     Unknown,
     /// It takes a moment to find out.
     Checking(Checking),

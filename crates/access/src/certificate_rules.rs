@@ -14,7 +14,7 @@ pub struct CertificateRules {
     fingerprints: Vec<String>,
 }
 
-/// What the subject must be.
+/// A rule for the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SubjectRule {
     /// Its common name.
@@ -23,7 +23,7 @@ enum SubjectRule {
     Whole(String),
 }
 
-/// What one of the alternative names must be.
+/// A rule for the alternative names, one of which must match it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NameRule {
     Exactly(AlternativeName),

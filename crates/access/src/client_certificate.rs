@@ -1,4 +1,4 @@
-//! What a client's certificate says about the client.
+//! The identity of a client, from its certificate.
 
 use std::{fmt::Write, net::IpAddr};
 
@@ -13,7 +13,7 @@ use x509_cert::{
     },
 };
 
-/// What a client's certificate says about the client. TLS has verified it.
+/// The identity of a client, from its certificate, which TLS has verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// The subject, as RFC 4514 writes it.

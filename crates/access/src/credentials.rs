@@ -1,4 +1,4 @@
-//! What a client sends with Basic authentication.
+//! The credentials that a client sends with Basic authentication.
 
 use data_encoding::{BASE64, BASE64_NOPAD};
 use serow_message::{Headers, KnownHeader};

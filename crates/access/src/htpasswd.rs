@@ -12,7 +12,7 @@ pub struct Htpasswd {
     decoy: Option<Arc<PasswordHash>>,
 }
 
-/// What is wrong with a password file; it contains no hash and no password.
+/// An error in a password file; it contains no hash and no password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HtpasswdError {
     /// This line has no colon, or nothing before it.

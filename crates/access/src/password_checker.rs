@@ -160,7 +160,7 @@ impl Shared {
             tracing::debug!(%error, "the thread that checks passwords keeps its priority");
         }
         while let Some(check) = self.next() {
-            // Whoever has left does not need the outcome.
+            // A client that has left does not need the outcome.
             if !check.outcome.is_closed() {
                 let _ = check.outcome.send(check.hash.verify(&check.password));
             }

@@ -22,7 +22,7 @@ pub struct PasswordCounts {
     warnings: [WarningPace; 3],
 }
 
-/// What became of a password.
+/// The outcome for a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PasswordOutcome {
     Right,

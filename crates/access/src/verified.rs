@@ -23,7 +23,7 @@ impl Verified {
         Self { key: KeyedDigest::new(), entries: Mutex::default() }
     }
 
-    /// What identifies credentials and the hash that they were checked against.
+    /// The digest that identifies credentials and the hash that they were checked against.
     pub(crate) fn digest(&self, credentials: &Credentials, hash: &PasswordHash) -> [u8; 32] {
         self.key.of([hash.text().as_bytes(), credentials.user().as_bytes(), credentials.password()])
     }

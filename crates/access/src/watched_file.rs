@@ -12,7 +12,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What a file means, and how its text is read.
+/// A file with its parsed content, and the function that parses it.
 pub struct WatchedFile<T> {
     path: PathBuf,
     parse: fn(&str) -> Result<T, String>,
@@ -24,7 +24,7 @@ pub struct WatchedFile<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedFileError(String);
 
-/// What tells one state of a file from another.
+/// The attributes that tell one state of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     modified: Option<SystemTime>,
@@ -51,13 +51,13 @@ impl<T: Send + Sync + 'static> WatchedFile<T> {
         &self.path
     }
 
-    /// What it means now.
+    /// Its parsed content now.
     #[must_use]
     pub fn current(&self) -> Arc<T> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the file again if it has changed. What cannot be used is logged, and the file keeps its meaning.
+    /// Reads the file again if it has changed. If it cannot be used, that is logged, and the earlier content stays.
     fn read_again(&self) {
         let seen = Seen::of(&self.path).ok();
         let mut before = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

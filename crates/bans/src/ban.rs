@@ -13,11 +13,11 @@ pub struct Ban {
     pub until: Duration,
     /// Why the client is banned: one line of at most 200 bytes.
     pub reason: Arc<str>,
-    /// What has banned it.
+    /// The origin of the ban.
     pub origin: BanOrigin,
 }
 
-/// What has banned a client.
+/// The origin of a ban.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BanOrigin {
     /// A limit that the client broke too often.

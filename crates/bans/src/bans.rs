@@ -32,7 +32,7 @@ pub struct Bans {
 }
 
 struct Shared {
-    /// Those who are never banned.
+    /// The proxies that are never banned.
     trusted: TrustedProxies,
     /// How many bans there are: read for each connection and request, the table only if there are any.
     count: AtomicUsize,
@@ -51,7 +51,7 @@ struct Counters {
     requests: AtomicU64,
 }
 
-/// What bans have done so far.
+/// Counts of bans so far, and of the connections and requests that they refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BanCounts {
     /// Clients that are banned now.
@@ -132,10 +132,10 @@ impl Bans {
         self.read().list().take_while(|ban| ban.until > now).take(max).cloned().collect()
     }
 
-    /// What bans have done so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self, now: Duration) -> BanCounts {
-        // Those that have ended are not forgotten before somebody looks.
+        // Bans that have ended stay in the table until it is changed.
         let banned = self.change(|table| {
             table.remove_ended(now);
             table.len()
@@ -176,7 +176,7 @@ impl Bans {
     /// Adds the bans of a snapshot. Subscribers do not learn of them, and lines that are invalid are skipped.
     pub fn restore(&self, snapshot: &str, now: Duration) {
         for ban in snapshot::read(snapshot).filter(|ban| ban.remaining(now) <= MAX_LENGTH) {
-            // Whoever is trusted by now is no longer banned.
+            // A client that is a trusted proxy by now is no longer banned.
             let _ = self.insert(&ban, now);
         }
     }

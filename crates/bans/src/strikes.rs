@@ -34,7 +34,7 @@ pub struct Strikes {
 
 type Bucket = [Strike; WAYS];
 
-/// What a client has done since the first request that counts.
+/// The refused requests of a client since the first one that counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Strike {
     /// The keyed hash of the client; 0 for a free place.
@@ -45,7 +45,7 @@ struct Strike {
 }
 
 impl Strikes {
-    /// Nobody has broken the limit.
+    /// Counts for this rule; no client has broken the limit yet.
     #[must_use]
     pub fn new(rule: BanRule) -> Self {
         let buckets = Mutex::new(vec![Bucket::default(); BUCKETS].into());
@@ -87,7 +87,7 @@ impl Strikes {
     }
 
     fn lock(&self) -> MutexGuard<'_, Box<[Bucket]>> {
-        // No one panics while it is locked.
+        // No thread panics while it holds the lock.
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

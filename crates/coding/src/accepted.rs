@@ -1,10 +1,10 @@
-//! What a client says about codings (RFC 9110 §12.5.3).
+//! The codings that a client accepts (RFC 9110 §12.5.3).
 
 use serow_message::{Headers, KnownHeader, weight::weighted};
 
 use crate::Coding;
 
-/// What a client says about codings: a quality from 0 to 1000 for each.
+/// The codings that a client accepts: a quality from 0 to 1000 for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     qualities: [u16; Coding::ALL.len()],
@@ -12,7 +12,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// What the header fields of a request say.
+    /// Reads Accept-Encoding among the header fields of a request.
     #[must_use]
     pub fn of(request: &Headers) -> Self {
         Self::parse(request.list(KnownHeader::AcceptEncoding))

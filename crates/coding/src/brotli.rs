@@ -67,7 +67,7 @@ impl Brotli {
     }
 }
 
-/// What the encoder tells of each block. One function, so that the encoder is compiled once.
+/// Ignores what the encoder reports of each block. One function, so that the encoder is compiled once.
 fn ignore_metablock(
     _: &mut PredictionModeContextMap<InputReferenceMut<'_>>,
     _: &mut [StaticCommand],
@@ -82,5 +82,5 @@ impl fmt::Debug for Brotli {
     }
 }
 
-/// What brotli's own programs use.
+/// The size that brotli's own programs use.
 const OUTPUT_BUFFER: usize = 4096;

@@ -25,7 +25,7 @@ impl Coding {
         }
     }
 
-    /// What the name of a file compressed beforehand ends with.
+    /// The suffix of the name of a file that was compressed beforehand.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {

@@ -50,7 +50,7 @@ fn is_compressible(name: &[u8]) -> bool {
 /// RFC 6838 §4.2: type and subtype have 127 characters each at most.
 const MAX_NAME: usize = 255;
 
-/// What is compressed beside text and what is written in JSON or XML.
+/// The types that are compressed besides text and formats that are written in JSON or XML.
 const OTHERS: [&[u8]; 26] = [
     b"application/ecmascript",
     b"application/javascript",

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::{Coding, Levels, brotli::Brotli, gzip::Gzip, idle_encoders, zstd::Zstd};
 
-/// What an encoder is made with.
+/// The settings of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderSettings {
     coding: Coding,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_comes_back() {
+    fn compressed_bodies_decompress_to_the_original() {
         for coding in Coding::ALL {
             for length in [0, 1, 5000, 70_000, 300_000] {
                 // Twice, since the second time the encoder is one that was used before.
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// What a client can decode of a body that has not ended.
+    /// The part that a client can decode of a body that has not ended.
     fn decoded_so_far(coding: Coding, body: &[u8]) -> Vec<u8> {
         let mut output = vec![0; 1 << 20];
         let mut length = 0;

@@ -126,7 +126,7 @@ impl BufferedBody {
         match &self.content {
             BufferedContent::Memory(bytes) => bytes.clone().into(),
             BufferedContent::File(SpooledFile { file, length, .. }) => {
-                // Nobody else has this file open, so its content cannot change.
+                // The file has no name and is open nowhere else, so its content cannot change.
                 Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
             }
         }

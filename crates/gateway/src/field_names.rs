@@ -60,7 +60,7 @@ pub struct TrailerRule {
     pub names: FieldNames,
     /// Whether the peer is a trusted proxy.
     pub trusted: bool,
-    /// What only this server sets.
+    /// The fields that only this server sets.
     pub reserved: ReservedFields,
 }
 

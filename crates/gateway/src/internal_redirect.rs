@@ -9,7 +9,7 @@ use serow_message::{Headers, InformationalSender, KnownHeader, Response, StatusC
 
 use crate::{limit_rate::LimitRate, log_limit::LogLimit};
 
-/// What an application or another server wants to be sent in place of its response.
+/// The path or file that an application or another server names to be sent in place of its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InternalRedirect {
     /// X-Accel-Redirect: the path of an internal route, percent-encoded, perhaps with a query.
@@ -66,7 +66,7 @@ impl InternalRedirects {
 }
 
 impl InternalRedirect {
-    /// What the fields of a response name. X-Accel-Redirect takes precedence; an empty field names nothing.
+    /// Reads the fields of a response. X-Accel-Redirect takes precedence; an empty field names nothing.
     fn of(headers: &Headers) -> Option<Self> {
         let value = |name: &str| {
             let value = headers.get(name).filter(|value| !value.is_empty());
@@ -139,7 +139,7 @@ fn warn(name: &str, redirect: &InternalRedirect) {
 const X_ACCEL_REDIRECT: &str = "x-accel-redirect";
 const X_SENDFILE: &str = "x-sendfile";
 
-/// What nginx does not pass on (ngx_http_proxy_hide_headers).
+/// The fields that nginx does not pass on (ngx_http_proxy_hide_headers).
 const FOR_SERVER: [&str; 5] =
     [X_ACCEL_REDIRECT, "x-accel-buffering", "x-accel-charset", "x-accel-expires", "x-accel-limit-rate"];
 

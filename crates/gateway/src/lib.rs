@@ -1,4 +1,4 @@
-//! What handlers share that pass requests on, to servers (`serow-proxy`) or to applications (`serow-apps`).
+//! The common parts of handlers that pass requests on, to servers (`serow-proxy`) or to applications (`serow-apps`).
 //!
 //! | what | file |
 //! | --- | --- |

@@ -10,7 +10,7 @@ use serow_message::Headers;
 pub struct LimitRate(pub NonZeroU64);
 
 impl LimitRate {
-    /// What the field of a response says, if it is one number. With 0 and `off` there is no limit, as with nginx.
+    /// Reads the field of a response, if it is one number. With 0 and `off` there is no limit, as with nginx.
     pub(crate) fn of(headers: &Headers) -> Option<Self> {
         let mut values = headers.get_all(X_ACCEL_LIMIT_RATE);
         let (value, None) = (values.next()?, values.next()) else { return None };

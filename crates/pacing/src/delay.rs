@@ -8,8 +8,8 @@ use crate::TcpInfo;
 /// The unsent bytes of one connection, and since when they are.
 ///
 /// Each write leaves a *mark*: the count of bytes written up to its end, and the moment. A sample tells how many bytes
-/// are unsent; the marks before those have left the socket between the sample before and this one. What is recorded is
-/// the time from mark to sample, once per byte: never too short, and too long by at most the time between the two
+/// are unsent; the marks before those have left the socket between the sample before and this one. The recorded delay
+/// is the time from mark to sample, once per byte: never too short, and too long by at most the time between the two
 /// samples. So sample right after a write, and every millisecond while [`is_waiting`](Self::is_waiting), to be exact to
 /// a millisecond. When all marks are in use, a write is counted with the one before it, which again is too long and
 /// never too short. Bytes that were sent and lost count as sent.

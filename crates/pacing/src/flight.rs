@@ -153,7 +153,7 @@ fn queue(path: &Path) -> u64 {
     path.round_trip.saturating_sub(path.shortest_round_trip).into()
 }
 
-/// What is on the way takes `ceiling / rate` to get there and back if the path still has its rate. Much more than that
+/// Bytes on the way take `ceiling / rate` to get there and back if the path still has its rate. Much more than that
 /// means that others are in the queue, or that the path has changed.
 fn round_trips_are_longer_than_ours(path: &Path, ceiling: u32) -> bool {
     path.time_for(ceiling + 2 * path.segment).is_some_and(|ours| u64::from(path.round_trip) > ours + ours / 2)

@@ -1,10 +1,10 @@
 //! How many bytes to hand to the kernel, and when: so few that urgent bytes do not wait behind others, and so many that
 //! the link never runs dry.
 //!
-//! Priorities among responses gain nothing when the kernel has already taken a megabyte of the least urgent one. What
-//! it has taken is in two places: *unsent*, in the socket, and *in flight*, which on a slow link means in a queue
-//! before it. [`Pacer`] always bounds the first, and the second for bytes that the client itself gave a lower urgency
-//! ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the kernel's
+//! Priorities among responses gain nothing when the kernel has already taken a megabyte of the least urgent one.
+//! The bytes that it has taken are in two places: *unsent*, in the socket, and *in flight*, which on a slow link means
+//! in a queue before it. [`Pacer`] always bounds the first, and the second for bytes that the client itself gave a
+//! lower urgency ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the kernel's
 //! [`TcpInfo`].
 //!
 //! ```text
@@ -27,7 +27,8 @@
 //! wants, and TCP_INFO is read a hundred times a second at most. On the loopback device, pacing changes neither time nor
 //! throughput.
 //!
-//! What the congestion window lets out at once does not count: an allowance is the window's room and the unsent bytes.
+//! Bytes that the congestion window lets out at once do not count: an allowance is the window's room and the unsent
+//! bytes.
 //!
 //! # Using it
 //!
@@ -287,7 +288,7 @@ pub const MAX_UNSENT: u32 = 256 * 1024;
 const OPEN_TIME: u64 = 10_000;
 const OPEN_BYTES: u32 = 64 * 1024;
 
-/// What a sample said about windows holds so long, or for a round trip.
+/// The windows of a sample hold for so long, or for a round trip if that is longer.
 const SAMPLE_TIME: u64 = 20_000;
 
 /// After a second of silence the client waits for something new; the kernel too has forgotten its window by then.

@@ -1,4 +1,4 @@
-//! What a path is like, as far as is known.
+//! The properties of a path, as far as they are known.
 
 use crate::TcpInfo;
 

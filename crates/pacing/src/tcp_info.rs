@@ -1,4 +1,4 @@
-//! What the kernel knows about a TCP connection's path and queues: the fields of TCP_INFO (tcp(7)) that pacing needs.
+//! The kernel's knowledge of a TCP connection's path and queues: the fields of TCP_INFO (tcp(7)) that pacing needs.
 
 /// A reading of TCP_INFO.
 ///

@@ -84,7 +84,7 @@ fn fast_paths_are_sampled_rarely() {
     }
 }
 
-/// What a kernel says of a path that is not congested.
+/// A reading of TCP_INFO on a path that is not congested.
 fn info(round_trip: u32, rate: u64) -> TcpInfo {
     TcpInfo {
         segment: 1000,

@@ -63,7 +63,7 @@ impl KeyTable {
         let (new_end, decision) = limit.decide(found.map_or(0, |place| ends[place]), cost, now);
         match found {
             Some(place) => ends[place] = new_end,
-            // What is refused although it is new has a cost above the burst, and owes nothing.
+            // A new key is refused only for a cost above the burst; it owes nothing then.
             None if new_end > now => self.insert(keys, ends, key, new_end, now),
             None => {}
         }
@@ -108,7 +108,7 @@ impl KeyTable {
         let shard = &self.shards[key.0 as usize % SHARDS];
         // The upper bits, scaled: the lower ones have selected the shard.
         let bucket = ((u128::from(key.0) * u128::from(self.buckets_per_shard)) >> 64) as usize;
-        // No one panics while it is locked.
+        // No thread panics while it holds the lock.
         (shard.lock().unwrap_or_else(PoisonError::into_inner), bucket)
     }
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_responses_cost_is_charged_later() {
+    fn the_cost_of_responses_is_charged_later() {
         let (table, limit) = (KeyTable::new(100), limit("1/s", 9));
         let key = table.key(b"a");
         assert!(table.decide(&limit, key, 1, SECOND).is_allowed());

@@ -12,17 +12,17 @@ pub struct Limit {
     delay: Delay,
 }
 
-/// What happens to requests of a burst, which come earlier than the rate has them.
+/// The treatment of requests of a burst, which come earlier than the rate allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delay {
     /// They are served at once (nginx's `nodelay`).
     #[default]
     Never,
-    /// So many are served at once; the others wait until the rate has them (nginx's `delay=`, and 0 without it).
+    /// So many are served at once; the others wait until the rate allows them (nginx's `delay=`, and 0 without it).
     After(u32),
 }
 
-/// What happens to a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It is served.

@@ -35,7 +35,7 @@ impl PidFile {
                 Err(Errno::WOULDBLOCK) => return Err(SupervisorError::Running(path.clone(), first_line(&mut file))),
                 Err(errno) => return Err(failed(errno.into())),
             }
-            // The previous supervisor may have removed it meanwhile: then the lock is on a file that is no longer at the path.
+            // The previous supervisor may have removed it meanwhile: then another file, or none, is at the path.
             if is_at(&file, &path) {
                 file.set_len(0).and_then(|()| writeln!(file, "{}", process::id())).map_err(failed)?;
                 return Ok(Self { path, _locked: file });

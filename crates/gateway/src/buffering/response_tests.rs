@@ -55,7 +55,7 @@ async fn send_without_client(sender: &mut BufferedSender, piece: usize) -> usize
     sent
 }
 
-/// What the client gets: the data, and the trailers or the error.
+/// Reads a body as the client does; returns the data, and the trailers or the error.
 async fn read(mut body: Body) -> (Vec<u8>, Result<Option<Headers>, String>) {
     let mut data = Vec::new();
     while let Some(frame) = poll_fn(|context| body.poll_next(context)).await {

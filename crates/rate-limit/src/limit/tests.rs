@@ -6,7 +6,7 @@ fn limit(rate: &str, burst: u32, delay: Delay) -> Limit {
     Limit::new(rate.parse().unwrap()).with_burst(burst).with_delay(delay)
 }
 
-/// What happens to requests at these times, in tenths of a second: the tenths that they wait; nothing if they are
+/// The outcomes of requests at these times, in tenths of a second: the tenths that they wait; `None` if they are
 /// refused.
 fn outcomes(limit: Limit, times: &[u64]) -> Vec<Option<u64>> {
     let mut end = 0;
@@ -64,7 +64,7 @@ fn decisions_say_what_is_left_and_when_to_come_again() {
 }
 
 #[test]
-fn what_is_charged_later_is_bounded_and_can_be_given_back() {
+fn later_charges_are_bounded_and_can_be_given_back() {
     let limit = limit("1/s", 4, Delay::Never);
     for (end, cost, now, expected) in [
         (0, 1, 10, 11),
