@@ -1,4 +1,4 @@
-//! What can be served: routers, and what makes one for each connection.
+//! The routes that can be served: routers, and services that make one for each connection.
 
 use std::{
     convert::Infallible,
@@ -21,7 +21,7 @@ use axum::{
 use serow::{Handler, Peer, Request, Response, ServiceHandler};
 use tower_service::Service;
 
-/// A router, or what makes one for each connection.
+/// A router, or a service that makes one for each connection.
 pub trait Routes: Clone + Send + 'static {
     /// The router.
     type Router: Service<AxumRequest, Response = AxumResponse, Error = Infallible, Future: 'static> + Clone + 'static;
@@ -120,7 +120,7 @@ where
     }
 }
 
-/// What axum makes, which is ready at once.
+/// The service that axum makes, which is ready at once.
 fn made<S>(making: impl Future<Output = Result<S, Infallible>>) -> Option<S> {
     match pin!(making).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(router)) => Some(router),

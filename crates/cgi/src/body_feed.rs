@@ -21,7 +21,7 @@ enum End {
     Broken(OutputError),
 }
 
-/// Passes the body on. What a slow client does not read in time is buffered, so that the program can end.
+/// Passes the body on. Data that a slow client does not read in time is buffered, so that the program can end.
 pub(crate) async fn feed(mut output: Output, mut sender: BufferedSender) {
     let mut client_deadline = None;
     match poll_fn(|context| poll_end(&mut output, &mut sender, &mut client_deadline, context)).await {

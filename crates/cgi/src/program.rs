@@ -78,7 +78,7 @@ struct Running {
 }
 
 impl Running {
-    /// Waits until it ends, or has to. What it leaves behind in its group is killed in either case.
+    /// Waits until it ends, or has to. Processes that it leaves behind in its group are killed in either case.
     async fn watch(&mut self, process: &Process, released: oneshot::Receiver<()>, limit: Duration, asked: &Asked) {
         {
             let mut ended = pin!(end_of_process(process));

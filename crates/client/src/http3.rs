@@ -20,7 +20,7 @@ pub struct Http3 {
     endpoint: Endpoint,
     streams: Http3Streams,
     machine: Client,
-    /// What of the bodies of requests has not been written.
+    /// The parts of the bodies of requests that have not been written.
     bodies: Vec<(StreamId, Bytes)>,
     is_draining: bool,
 }

@@ -67,7 +67,7 @@ impl Origin {
         Ok((Self { scheme, host, port }, path))
     }
 
-    /// What stands in `Host` and `:authority`: the port only where it is not the scheme's.
+    /// The value of `Host` and `:authority`, which has the port only where it is not the scheme's.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };

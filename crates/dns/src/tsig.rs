@@ -98,7 +98,7 @@ impl TsigKey {
         bytes.extend_from_slice(&data);
     }
 
-    /// What is signed besides the message (RFC 8945 §4.3.3).
+    /// The data that is signed besides the message (RFC 8945 §4.3.3).
     fn variables(&self, time: u64, fudge: u16, error: u16, other: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         write_name(&self.name, &mut bytes);

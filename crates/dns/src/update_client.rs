@@ -34,7 +34,7 @@ pub enum UpdateError {
     Timeout,
     /// It does not answer a question.
     Lookup {
-        /// What the question was about.
+        /// The name that was looked up.
         name: String,
         /// Why there is no answer.
         error: LookupError,

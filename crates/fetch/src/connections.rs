@@ -145,7 +145,7 @@ async fn exchange(
 
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What requests without a name of their own have.
+/// The User-Agent of requests that have none of their own.
 const USER_AGENT: &str = concat!("serow/", env!("CARGO_PKG_VERSION"));
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl FetchError {
         &self.host
     }
 
-    /// What is wrong with it: "cannot be reached: …".
+    /// The problem with the server, as in "cannot be reached: …".
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
@@ -42,7 +42,7 @@ impl fmt::Display for FetchError {
 
 impl Error for FetchError {}
 
-/// What is wrong with a server that is known.
+/// A problem with a server, whose name is known from the request.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) text: String,

@@ -57,7 +57,7 @@ impl FetchClient {
         spawn_local(async move {
             while let Some(Exchange { request, response }) = received.recv().await {
                 let connections = Rc::clone(&connections);
-                // Nobody may wait for the response any more.
+                // The caller may no longer wait for the response.
                 spawn_local(async move { response.send(connections.send(&request).await).is_ok() });
             }
         });

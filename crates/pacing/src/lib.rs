@@ -4,8 +4,8 @@
 //! Priorities among responses gain nothing when the kernel has already taken a megabyte of the least urgent one.
 //! The bytes that it has taken are in two places: *unsent*, in the socket, and *in flight*, which on a slow link means
 //! in a queue before it. [`Pacer`] always bounds the first, and the second for bytes that the client itself gave a
-//! lower urgency ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the kernel's
-//! [`TcpInfo`].
+//! lower urgency ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the
+//! kernel's [`TcpInfo`].
 //!
 //! ```text
 //!  Pacer ── allowance ──▶ │ unsent │ ──congestion window──▶ │ queue │═══link═══▶ client

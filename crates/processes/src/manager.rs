@@ -73,7 +73,7 @@ impl<M> MessageSender<M> {
 
     /// Sends a message; it is lost if the manager has ended.
     pub fn send(&self, message: M) {
-        // Nobody listens any more when all is over.
+        // Sending fails if the manager has ended.
         let _ = self.sender.send((self.generation, message));
     }
 }

@@ -19,7 +19,7 @@ use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 pub use self::error::ProxyProtocolError;
 pub use self::write::{write_version_1, write_version_2};
 
-/// What the header says about the connection.
+/// The header, which says for whom the proxy connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
     /// The proxy connects on its own behalf, as for a health check: the connection's own addresses hold.
@@ -101,7 +101,7 @@ fn parse_version_1(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtoco
     Ok(Some((header, end + 2)))
 }
 
-/// What follows `PROXY `, up to the end of the line.
+/// Parses the line after `PROXY `, up to its end.
 fn parse_line(line: &str) -> Option<Header> {
     if line == "UNKNOWN" || line.starts_with("UNKNOWN ") {
         return Some(Header::Unknown);

@@ -20,7 +20,7 @@ use crate::{
     websocket,
 };
 
-/// What became of an attempt at a server that speaks HTTP/2, or may.
+/// The outcome of an attempt at a server that speaks HTTP/2, or may.
 enum Multiplexed {
     Response(ServerResponse),
     /// It speaks HTTP/1.1 for this request.
@@ -91,8 +91,8 @@ impl Forwarding {
         lease: Lease,
         connections: Rc<http2::Connections>,
     ) -> Result<Multiplexed, AttemptError> {
-        // Where the protocol can be chosen, upgrades use HTTP/1.1. What HTTP/2 has of them begins with the tunnel: with a
-        // body, the upgrade is ignored, as any server may (RFC 9110 §7.8).
+        // Where the protocol can be chosen, upgrades use HTTP/1.1. In HTTP/2 an upgrade begins with the tunnel, and
+        // has no place for a body: with one, the upgrade is ignored, as any server may (RFC 9110 §7.8).
         let is_chosen = lease.server().settings().address.protocol.is_some();
         let is_upgrade = self.head.upgrade.is_some() && !(is_chosen && self.has_body);
         if !is_upgrade && let Some(stream) = self.open_stream(&connections, lease.server()).await? {

@@ -11,7 +11,7 @@ use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool
 /// How forwarding ended.
 pub(crate) enum ForwardingEnd {
     Complete,
-    /// Nobody wants the rest.
+    /// The rest is not needed.
     Abandoned,
 }
 
@@ -31,7 +31,7 @@ enum Blame {
     Anybody,
 }
 
-/// Feeds until then at most.
+/// Forwards until then at most.
 pub(crate) async fn forward_until(
     until: Option<Instant>,
     forwarding: impl Future<Output = Result<ForwardingEnd, CutOff>>,

@@ -52,7 +52,7 @@ pub(crate) fn returning(
 /// The framing of the server's message.
 const LENGTH: KnownNames = KnownNames::of(&[KnownHeader::ContentLength]);
 
-/// What is removed where the server names a protocol.
+/// The fields that are removed where the server names a protocol.
 const HOP_BY_HOP_BUT_UPGRADE: KnownNames = hop_by_hop::SET.without(KnownHeader::Upgrade);
 
 /// A body that is never sent: an empty one would be announced as such.

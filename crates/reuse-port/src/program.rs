@@ -117,7 +117,7 @@ const LOOPBACK: u32 = 1;
 mod tests {
     use super::*;
 
-    /// What the program returns for this random number; enough of the machine for [`selection`].
+    /// Runs the program with this random number; implements enough of the machine for [`selection`].
     fn run(program: &[Instruction], random: u32) -> u32 {
         let (mut accumulator, mut next) = (0, 0);
         loop {

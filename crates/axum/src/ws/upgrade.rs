@@ -21,7 +21,7 @@ pub struct WebSocketUpgrade<F = DefaultOnFailedUpgrade> {
     on_failed_upgrade: F,
 }
 
-/// What to do when an upgrade fails: a function of the error, for one.
+/// A handler of failed upgrades: a function of the error, for one.
 pub trait OnFailedUpgrade: Send + 'static {
     /// The upgrade has failed.
     fn call(self, error: Error);

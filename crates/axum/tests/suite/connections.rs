@@ -111,7 +111,7 @@ async fn a_shutdown_waits_for_requests_in_progress() {
     assert!(response.ends_with("finished"), "{response}");
 }
 
-/// What the program's runtime has spawned is used from the threads of the server.
+/// Handlers on the threads of the server use a task that the program's runtime has spawned.
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_use_what_the_runtime_of_the_program_does() {
     let (questions, mut asked) = tokio::sync::mpsc::channel::<tokio::sync::oneshot::Sender<u32>>(4);

@@ -1,4 +1,4 @@
-//! What programs for axum do, on `serow`: each test is one of axum's examples in short.
+//! Programs for axum, on `serow`: each test is a short version of one of axum's examples.
 #![allow(clippy::unwrap_used)]
 
 mod connections;

@@ -104,7 +104,7 @@ async fn a_failed_upgrade_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_opens_no_web_socket() {
+async fn invalid_handshakes_are_rejected() {
     let server = Running::new(router()).await;
     let fields = [
         ("Connection: upgrade", "Upgrade: websocket"),

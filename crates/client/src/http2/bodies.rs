@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serow_http2::{Client, ErrorCode, StreamId, Turn};
 use serow_message::{BodyLength, Headers, UsageError};
 
-/// What of the bodies of requests has not been sent: at most one piece of each.
+/// The unsent parts of the bodies of requests: at most one piece of each.
 #[derive(Default)]
 pub(super) struct Bodies {
     /// In the order of their streams.
@@ -21,7 +21,7 @@ struct OutgoingBody {
     ending: Ending,
 }
 
-/// What follows a piece.
+/// The continuation of a body after a piece.
 enum Ending {
     /// Another one.
     Piece,

@@ -173,14 +173,14 @@ fn bodies_are_made_as_they_are_sent() {
 }
 
 #[test]
-fn who_does_not_read_holds_up_who_makes_the_body() {
+fn a_server_that_does_not_read_holds_up_the_body() {
     let peer = Peer::start();
     block_on(async {
         let mut connection = peer.connect().await;
         let gated = begin(&mut connection, "/gated", BodyLength::Unknown);
         let piece = Bytes::from(vec![b'x'; 1000]);
         let mut given = 0;
-        // Somebody else's exchange goes on meanwhile, and shows that time passes.
+        // Other exchanges go on meanwhile, and show that time passes.
         for _ in 0..200 {
             let other = begin(&mut connection, "/sum", BodyLength::Known(0));
             if connection.wants_data(gated) {

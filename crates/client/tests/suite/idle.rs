@@ -99,9 +99,9 @@ fn bytes_that_came_this_moment_are_unsolicited() {
     });
 }
 
-/// The event loop of Serow's threads says when it has asked the kernel, so that nobody needs to ask again.
+/// The event loop of Serow's threads says when it has asked the kernel, so that a connection need not ask again.
 #[test]
-fn what_the_event_loop_has_seen_needs_no_call() {
+fn connections_that_the_event_loop_watches_need_no_call() {
     thread_runtime().unwrap().block_on(async {
         let (quiet, _quiet_server) = idle().await;
         let (poisoned, mut server) = idle().await;

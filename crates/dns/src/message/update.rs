@@ -23,7 +23,7 @@ pub struct TextUpdate {
     change: RecordChange,
 }
 
-/// What happens to a record.
+/// The change of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordChange {
     /// It is added to those of the name (RFC 2136 §2.5.1).

@@ -21,7 +21,7 @@ pub enum TsigError {
     WrongTime {
         /// When the request was signed.
         signed: u64,
-        /// What the server's clock showed.
+        /// The time that the server's clock showed.
         server: Option<u64>,
     },
     /// The server rejects the request with this code (RCODE).

@@ -66,7 +66,7 @@ impl Ring {
     }
 }
 
-/// What the candidates have and may have together.
+/// The load and the weights of all candidates together.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
     /// Requests in flight, including the new one.

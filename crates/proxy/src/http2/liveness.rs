@@ -41,9 +41,9 @@ pub(super) enum Verdict {
     Wait(Duration),
     /// Send a PING.
     Ask,
-    /// It is not.
+    /// Give the connection up: the server no longer answers.
     Dead,
-    /// Nobody has needed the connection for long.
+    /// Close the connection: no request has needed it for long.
     Idle,
 }
 
