@@ -12,7 +12,8 @@ case ${1-} in
 esac
 cd "$(dirname "$0")/.."
 
-# What a pure crate may depend on: buffers, the types of `http`, a short list, and our types without the feature `std`.
+# Dependencies that a pure crate may have: buffers, the types of `http`, a short list, and our types without the feature
+# `std`.
 allowed=" bytes http itoa smallvec serow-message serow-streams "
 pure=(serow-http1 serow-streams serow-http2 serow-http3 serow-pacing serow-proxy-protocol serow-fastcgi)
 

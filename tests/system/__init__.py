@@ -1,1 +1,1 @@
-"""What the system tests have in common: a server in a process of its own, a client, and a verdict."""
+"""Parts that the system tests share: a server in a process of its own, a client, and a verdict."""

@@ -47,7 +47,7 @@ class Authority:
 
     @property
     def options(self) -> list[str]:
-        """What a server needs to use it."""
+        """Options with which a server uses this authority."""
         return ["--acme-directory", self.directory, "--acme-ca", str(self.ca)]
 
     def __enter__(self) -> "Authority":

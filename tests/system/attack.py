@@ -23,7 +23,7 @@ class Missing(Exception):
 
 @dataclasses.dataclass
 class Outcome:
-    """What slowhttptest reports."""
+    """The report of slowhttptest."""
 
     most_connected: int
     closed: int

@@ -21,7 +21,7 @@ _TIMEOUT = 30.0
 
 @dataclasses.dataclass
 class Latencies:
-    """What a probe measured, in seconds."""
+    """The measurements of a probe, in seconds."""
 
     count: int = 0
     failures: list[str] = dataclasses.field(default_factory=list)
@@ -33,7 +33,7 @@ class Latencies:
         return (f"{self.count} probes, median {self.median * 1000:.1f} ms, p100 {self.longest * 1000:.1f} ms")
 
     def judge(self, verdict: Verdict, name: str) -> None:
-        """Nobody failed; and nobody waited, which is a comparison of times."""
+        """Checks that no probe failed, and that none was late, which is a comparison of times."""
         verdict.check(not self.failures, f"{name}: {len(self.failures)} probes failed: {self.failures[:3]}")
         verdict.compare_time(self.longest < BAR, f"{name}: a probe took {self.longest * 1000:.0f} ms, {self.late} of {self.count} "
                                                  f"were late")
@@ -41,12 +41,12 @@ class Latencies:
 
 @dataclasses.dataclass
 class Probe:
-    """Runs while the `with` block does; then `latencies` says what it saw."""
+    """Runs while the `with` block does; then `latencies` has its measurements."""
 
     address: tuple[str, int]
     target: str
     latencies: Latencies = dataclasses.field(default_factory=Latencies)
-    # What it asks through: HTTP/1.1, or anything with the same `ask`.
+    # The type of its connections: HTTP/1.1, or any type with the same `ask`.
     connect: Callable[..., wire.Connection] = wire.Connection
 
     def __enter__(self) -> "Probe":

@@ -62,7 +62,7 @@ def resident_bytes(pid: int) -> int:
 
 
 class Server:
-    """Runs while the `with` block does. What it writes to standard error is kept in `log`."""
+    """Runs while the `with` block does. The file `log` keeps its output on standard error."""
 
     def __init__(self, command: list[str], port: int, *, wrap: list[str] | None = None, user: int | None = None,
                  stdout: int | None = None, stderr: int | None = None, before=None) -> None:

@@ -1,4 +1,4 @@
-"""What a test says in the end, and its exit code."""
+"""The last line that a test prints, and its exit code."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ class Cut(Exception):
 
 
 class Malformed(Exception):
-    """What came is no HTTP response."""
+    """The bytes that came are not an HTTP response."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -61,7 +61,7 @@ fn check(text: &Text, source: &Source<'_>) {
     {
         let output = filled(text, source, form);
         for &byte in forbidden {
-            // What the text has of it itself, values add nothing to.
+            // The text may contain the byte itself; values add none.
             let count = |text: &[u8]| text.iter().filter(|&&other| other == byte).count();
             assert_eq!(count(&output), count(&constant), "{form:?} {byte} {values:?}");
         }

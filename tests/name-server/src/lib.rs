@@ -150,5 +150,5 @@ fn configuration(folder: &Path, address: SocketAddr, zones: &[Zone<'_>]) -> Stri
 /// It takes 0.1 s, and longer on a busy machine.
 const START: Duration = Duration::from_secs(30);
 
-/// What named logs as soon as it answers for every zone.
+/// The line that named logs as soon as it answers for every zone.
 const LOADED: &str = "all zones loaded";

@@ -65,7 +65,7 @@ pub fn is_permitted<T>(outcome: &io::Result<T>, action: &str) -> bool {
     false
 }
 
-/// What `tests/install` says about a requirement that is not installed. Each is looked for once in a process.
+/// The message of `tests/install` about a requirement that is not installed. A process looks for each only once.
 fn missing(requirement: &str) -> Option<String> {
     static LOOKED_FOR: Mutex<Option<HashMap<String, Option<String>>>> = Mutex::new(None);
     let mut found = LOOKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);

@@ -264,7 +264,7 @@ impl Connection<'_> {
         while !self.output.is_empty() {
             match self.socket.poll_send(context, &self.output, More::Nothing) {
                 Poll::Ready(Ok(count)) => drop(self.output.drain(..count)),
-                // What the server has said before is still to be read.
+                // Bytes that the server sent before are still to be read.
                 Poll::Ready(Err(_)) => self.output.clear(),
                 Poll::Pending => break,
             }

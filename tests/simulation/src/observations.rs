@@ -1,4 +1,4 @@
-//! What happens in a run, as clients, servers and the log see it.
+//! The events of a run, as clients, servers and the log see them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,15 +16,15 @@ use crate::plan::Id;
 /// Everything that happened.
 #[derive(Debug, Default)]
 pub(crate) struct Observations {
-    /// What clients know of their requests.
+    /// Requests, as their clients know them.
     pub(crate) requests: RefCell<BTreeMap<Id, Requested>>,
     /// The requests that have reached servers, in order.
     pub(crate) seen: RefCell<Vec<Seen>>,
     /// When clients that stayed saw the end of their connection.
     pub(crate) closed: RefCell<BTreeMap<usize, Duration>>,
-    /// What is wrong in itself.
+    /// Violations that are evident without a comparison of observations.
     pub(crate) violations: RefCell<Vec<String>>,
-    /// Lines for those who read it.
+    /// Lines for people who read the trace.
     trace: RefCell<String>,
     is_traced: Cell<bool>,
     pub(crate) log: Arc<Mutex<Vec<Line>>>,

@@ -33,7 +33,7 @@ pub(crate) enum Lost {
     /// In order: the peer has closed.
     Closed,
     Reset,
-    /// What came is not HTTP/1.1.
+    /// The input is not HTTP/1.1.
     Malformed,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 /// A run of a plan.
 #[derive(Debug)]
 pub struct World {
-    /// What was violated: nothing, if all went well.
+    /// The violations of invariants: none, if all went well.
     pub violations: Vec<String>,
     /// The events, a line for each; only if a trace is wanted.
     pub trace: String,

@@ -13,7 +13,7 @@ from ..verdict import Verdict
 from .faults import CONNECTIONS, row_of
 from .servers import APPLICATION, Serow, answer, workers
 
-# What Serow says where the new code cannot be loaded.
+# The message of Serow where the new code cannot be loaded.
 REFUSAL = "the old one stays"
 REPLACEMENTS = {True: 60, False: 1000}
 DEPLOYS = {True: 8, False: 100}
@@ -26,7 +26,7 @@ def replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def reforked(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """All workers are forked anew as soon as one of them has had 40 requests."""
+    """All workers are forked again as soon as one of them has had 40 requests."""
     one_after_the_other(verdict, folder, short, "forked anew", "--preload", "--refork-after", "40")
 
 
@@ -46,7 +46,7 @@ def one_after_the_other(verdict: Verdict, folder: pathlib.Path, short: bool, how
 
 
 def rack_deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """A Rack application is loaded anew again and again."""
+    """A Rack application is reloaded again and again."""
     code = APPLICATION.read_text().replace("ENV.fetch('VERSION', '')", "VERSION")
     deployed(verdict, folder / "config.ru", short, lambda version: f"VERSION = '{version}'\n{code}", "raise 'broken'\n")
 

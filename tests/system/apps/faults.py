@@ -1,4 +1,4 @@
-"""What happens to workers under load, and what the clients of the others notice of it: nothing."""
+"""Faults of workers under load, and their effect on the clients of the other workers: none."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def until_complete(server: Server, without: int = 0) -> None:
 class Fault:
     name: str
     happen: Callable[[Server, int], list[str]]
-    # What its own requests get.
+    # The beginning of the responses to the requests that cause the fault.
     expected: str = ""
     # Whether only Serow has it.
     own: bool = False

@@ -45,7 +45,7 @@ def hold(conversation: Callable[[Connection, Server], None], server: Server, enc
         verdict.check(False, f"{name}: {type(error).__name__}: {error}: {server.said()[-500:]}")
 
 
-def what_is_agreed_upon(connection: Connection, server: Server) -> None:
+def subprotocol_and_scope_are_right(connection: Connection, server: Server) -> None:
     assert connection.is_open_to_websockets()
     websocket = OverHttp2(connection, "/echo/a%20b?c=d", subprotocols="one, two")
     assert websocket.headers["sec-websocket-protocol"] == "two", websocket.headers
@@ -104,7 +104,7 @@ def ends(connection: Connection, server: Server) -> None:
     same(application_closes.hear().code, 3001)
 
 
-def who_is_refused(connection: Connection, server: Server) -> None:
+def foreign_origins_and_unknown_paths_are_refused(connection: Connection, server: Server) -> None:
     for path, origin, status in (("/chat/a", "http://evil.example", "403"), ("/chat/a/b", "http://localhost", "500")):
         for ask in (lambda: OverHttp2(connection, path, origin=origin),
                     lambda: OverHttp1(server.address, path, origin=origin, encrypted=connection.scheme == "https")):
@@ -136,9 +136,9 @@ def a_room_with_both(connection: Connection, server: Server) -> None:
     same(other.hear(), "alone")
 
 
-OF_STARLETTE = (what_is_agreed_upon, messages_go_there_and_back, compressed_messages_go_there_and_back,
+OF_STARLETTE = (subprotocol_and_scope_are_right, messages_go_there_and_back, compressed_messages_go_there_and_back,
                 many_streams_and_pages_between_them, ends)
-OF_CHANNELS = (who_is_refused, a_room_with_both)
+OF_CHANNELS = (foreign_origins_and_unknown_paths_are_refused, a_room_with_both)
 
 
 def same(found, expected) -> None:

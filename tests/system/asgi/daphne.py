@@ -29,7 +29,7 @@ OBS_TEXT = b"\x85"
 
 
 def load(folder: pathlib.Path, servers: Servers, *, at_random: bool) -> dict[str, Callable[[], list[str]]]:
-    """The cases by name; each gives what was wrong. What they import of Daphne is ours."""
+    """The cases by name; each returns its failures. The modules that they import from Daphne are ours."""
     instances.SERVERS = servers
     sys.modules["daphne"] = types.ModuleType("daphne")
     sys.modules["daphne.testing"] = instances

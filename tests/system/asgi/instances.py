@@ -1,4 +1,4 @@
-"""What stands in the place of `daphne.testing`: a server with an application that tells what it gets."""
+"""The substitute for `daphne.testing`: a server with an application that reports the messages that it receives."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class DaphneTestingInstance(BaseDaphneTestingInstance):
         pass
 
     def add_send_messages(self, messages: list[dict]) -> None:
-        """What the application sends when it has received something next."""
+        """Sets the messages that the application sends when it has received the next one."""
         (self.folder / "orders.new").write_bytes(pickle.dumps(messages))
         (self.folder / "orders.new").rename(self.folder / "orders")
 
     def get_received(self) -> tuple[dict, list[dict]]:
-        """The scope and what came until now; raises what the application raised."""
+        """The scope and the messages until now; raises the error that the application raised."""
         try:
             scope, messages, error = pickle.loads((self.folder / "received").read_bytes())
         except FileNotFoundError:

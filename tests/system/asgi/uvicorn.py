@@ -112,7 +112,7 @@ def of_any_type(name: str) -> object:
 
 
 def shapes(function: Callable) -> list[tuple[str, dict]]:
-    """What pytest makes of parameters: the names and the values of each."""
+    """The parameters of a test, expanded as by pytest: the name and the values of each combination."""
     marks = [mark for mark in getattr(function, "pytestmark", []) if mark.name == "parametrize"]
     if not marks:
         return [("", {})]

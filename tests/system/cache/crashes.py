@@ -35,7 +35,7 @@ class Round:
 
 
 def content(number: int) -> bytes:
-    """What the origin sends for a path: between 1 byte and 60 KB, the same each time."""
+    """The body that the origin sends for a path: between 1 byte and 60 KB, the same each time."""
     seed = hashlib.sha256(str(number).encode()).digest()
     length = 1 + int.from_bytes(seed[:2], "big") * (int.from_bytes(seed[2:3], "big") % 10 == 0) + seed[3]
     return (seed * (length // len(seed) + 1))[:length]

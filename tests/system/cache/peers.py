@@ -66,7 +66,7 @@ PEERS = (("nginx", "nginx", nginx), ("Varnish", "varnishd", varnish), ("Squid", 
 
 
 def version(program: str) -> str:
-    """What the program calls itself."""
+    """The name and version that the program prints."""
     option = {"nginx": "-v", "varnishd": "-V", "squid": "-v", "traffic_server": "--version"}[program]
     found = subprocess.run([program, option], capture_output=True, text=True)
     return (found.stdout + found.stderr).splitlines()[0]

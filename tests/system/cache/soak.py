@@ -37,7 +37,7 @@ WARM_UP = 4.0
 SETTLE = 10.0
 # Connections to the origin that are idle when it was warm may be others in the end.
 SPARE_DESCRIPTORS = 4
-# What the cache did with requests.
+# Results of the cache for requests.
 RESULTS = ("hit", "stale", "collapsed", "revalidated", "miss")
 PROCESSES = multiprocessing.get_context("fork")
 
@@ -176,7 +176,7 @@ class Soak:
         verdict, size, limit = self.verdict, self.folder_size(), self.dir_size * (1 + DIR_SLACK)
         most = max(size, self.largest_dir)
         verdict.check(most <= limit, f"the folder takes {most / 1e6:.0f} MB; the bar is {limit / 1e6:.0f} MB")
-        # What is validated in the background arrives although the clients have left.
+        # Responses that are validated in the background arrive although the clients have left.
         wait_until(lambda: not os.listdir(self.cache / "new"), SETTLE)
         unfinished = os.listdir(self.cache / "new")
         verdict.check(not unfinished, f"{len(unfinished)} unfinished files in the end: {unfinished[:5]}")

@@ -54,7 +54,7 @@ class Client:
     async def run(self) -> Report:
         tasks = [asyncio.create_task(self.browse(number < SLOW_READERS)) for number in range(CONNECTIONS)]
         await asyncio.sleep(self.until - time.monotonic())
-        # What is on its way is let finish, but for slow readers.
+        # Exchanges in progress may finish, except those of slow readers.
         _, late = await asyncio.wait(tasks, timeout=5)
         for task in late:
             task.cancel()

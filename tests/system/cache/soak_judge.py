@@ -14,7 +14,7 @@ SLACK = 1.0
 
 @dataclasses.dataclass
 class Request:
-    """What a client asks for, and when."""
+    """A request of a client, and its time."""
 
     resource: Resource
     variant: int
@@ -23,7 +23,7 @@ class Request:
     # After so much of the body, the client leaves.
     leaves_after: int | None = None
     asked: float = 0.0
-    # When it began to purge what it asks for.
+    # When it began to purge the resource that it asks for.
     purged: float = float("-inf")
     purge: str = ""
 
@@ -95,7 +95,7 @@ class Body:
         return ""
 
     def judge(self) -> str:
-        """What is wrong with what has arrived; nothing if it is right."""
+        """The fault in the part of the response that has arrived; empty if it is right."""
         if self.wrong:
             return self.wrong
         length = self.response.get("content-length")
@@ -123,7 +123,7 @@ class Body:
         return self.request.asked - resource.lifetime - ended
 
     def cache_result(self) -> str:
-        """What the cache did, as its field says."""
+        """The result of the cache, from the field Cache-Status."""
         status = self.response.get("cache-status") or "none"
         if "; hit" in status:
             return "stale" if re.search(r"ttl=-", status) else "hit"

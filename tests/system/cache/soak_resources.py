@@ -1,4 +1,4 @@
-"""What the origin of the soak test has: URLs whose content changes every few seconds, as the clock says.
+"""The resources of the soak test's origin: URLs whose content changes every few seconds, by the clock.
 
 Each process derives the same from a URL's number, so that clients know what may arrive at any moment."""
 

@@ -42,7 +42,7 @@ class Shell:
             os.execvpe(self.command[0], self.command, environment)
         self.write(self.setup.format(script=script).encode() + b"\n")
         self.write(b"printf '<<<%s>>>' ready\n")
-        # What was typed is shown as well, with %s in that place.
+        # The terminal echoes the typed command as well, with %s in that place.
         self.read_until(rb"<<<ready>>>")
         return self
 
@@ -60,7 +60,7 @@ class Shell:
         os.write(self.terminal, keys)
 
     def read_until(self, pattern: bytes) -> bytes:
-        """What the shell prints up to this pattern."""
+        """The output of the shell up to this pattern."""
         found, end = b"", time.monotonic() + SECONDS
         while not re.search(pattern, found, re.DOTALL):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))

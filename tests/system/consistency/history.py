@@ -1,4 +1,4 @@
-"""What state each file was in, and when: written by the one process that changes a file, read by all others."""
+"""The states of each file, with their times: written by the one process that changes a file, read by all others."""
 
 from __future__ import annotations
 

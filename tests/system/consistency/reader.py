@@ -23,7 +23,7 @@ LARGEST_COPIED = 64 << 10
 
 @dataclasses.dataclass
 class Tally:
-    """What one reader saw."""
+    """The observations of one reader."""
 
     counts: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     wrong: list[str] = dataclasses.field(default_factory=list)

@@ -1,1 +1,1 @@
-"""What goes wrong on real machines, each done to a server on purpose: see the modules, one subject each."""
+"""Faults of real machines, each inflicted on a server on purpose: see the modules, one subject each."""

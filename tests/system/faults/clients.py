@@ -17,7 +17,7 @@ from ..verdict import Verdict
 
 LARGE = 256 << 20
 CLIENTS = 30
-# What the server may keep of a storm: buffers for the next one.
+# Bytes that the server may keep after a storm of clients: buffers for the next one.
 KEPT = 8 << 20
 READER = """
 import socket, sys, time

@@ -80,8 +80,8 @@ def full_then_free(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         subprocess.run(["umount", small], check=False)
 
 
-def nobody_reads(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Standard output is a pipe that nobody reads, and then one whose reader is gone."""
+def unread_output(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Standard output is a pipe whose reader does not read, and then one whose reader is gone."""
     read, write = os.pipe()
     with Server.files(site(folder), "--access-log", "-", stdout=write) as server:
         os.close(write)
@@ -92,7 +92,7 @@ def nobody_reads(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def closed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Standard output and error are closed: the server serves, and what it opens does not land there."""
+    """Standard output and error are closed: the server serves, and files that it opens do not get their descriptors."""
     def close_both() -> None:
         for number in (0, 1, 2):
             os.close(number)
@@ -112,4 +112,4 @@ def closed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         verdict.check(code == 0, f"closed output: ended with {code}")
 
 
-CASES = (full_disk, full_then_free, nobody_reads, closed)
+CASES = (full_disk, full_then_free, unread_output, closed)

@@ -1,4 +1,4 @@
-"""What happens to the fleet: kills during orders, a restart of Redis, and one that loses everything."""
+"""Faults of the fleet: kills during orders, a restart of Redis, and one that loses everything."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .redis import Redis
 # The lease of a killed server has to end before another one continues, and several may be killed one after the other.
 LEASE_SECONDS = 30.0
 LIMIT_SECONDS = 300.0
-# What the manual promises.
+# The limit that the manual promises.
 PROPAGATION_SECONDS = 2.0
 SAMPLE_INTERVAL = 0.1
 KILL_INTERVAL = 0.3
 # Names whose certificates are looked for on all servers while they are issued.
 SAMPLES = 10
-# Nobody orders for 5 s after Redis has lost its values; a fleet that orders again does so then.
+# No server orders for 5 s after Redis has lost its values; a fleet that orders again, which is a fault, does so then.
 OBSERVATION_SECONDS = 9.0
 
 

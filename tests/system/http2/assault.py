@@ -24,10 +24,10 @@ ATTACKERS = 2
 SECONDS = {True: 1.0, False: 6.0}
 # Connections that hold, of one attack.
 HOLDING = 100
-# What a flood may add to the server's memory while it lasts: the windows of two attackers with their streams, the kernel's
-# buffers aside; and what may be left of it in the allocator's hands.
+# Bytes that a flood may add to the server's memory while it lasts: the windows of two attackers with their streams, the
+# kernel's buffers aside; and bytes of them that the allocator may keep.
 MOST_MEMORY, KEPT = 64 << 20, 24 << 20
-# What a connection counts for beside its frames.
+# A connection counts as so many frames, besides those that it sends.
 FRAMES_OF_CONNECTION = 10
 # Processor time of a frame of an attack. A request that is answered costs as much.
 MOST_PER_FRAME = 50e-6

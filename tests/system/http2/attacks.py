@@ -1,4 +1,4 @@
-"""What an attacker sends, each attack by the name it is known by."""
+"""Attacks over HTTP/2, each by the name under which it is known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Flood:
 
     name: str
     known_as: str
-    # What comes behind the preface and the first SETTINGS.
+    # Bytes behind the preface and the first SETTINGS.
     first: bytes
     # Pieces of so many frames each; the connection is given up when they end.
     pieces: Callable[[], Iterator[tuple[bytes, int]]]
@@ -54,7 +54,7 @@ def on_streams(made: Callable[[int], bytes], count: int, streams: int = STREAMS,
             if at not in kept:
                 kept[at] = b"".join(map(made, numbers[at:at + burst])), count * len(numbers[at:at + burst])
             yield kept[at]
-    # What is made once is sent again on the next connection.
+    # Pieces that were made once are sent again on the next connection.
     kept: dict[int, tuple[bytes, int]] = {}
     return pieces
 

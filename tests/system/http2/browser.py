@@ -113,7 +113,7 @@ class Firefox:
 
 
 def waited(title) -> dict:
-    """What the page says in its title, once it does."""
+    """The results that the page writes to its title, once it is done."""
     until, now = time.monotonic() + PATIENCE, ""
     while time.monotonic() < until:
         now = title()

@@ -46,7 +46,7 @@ def judge(program: str, how: str, first: bool, server: Server, verdict: Verdict)
         found = [(case.get("package", ""), case.get("classname", ""), {child.tag for child in case}) for case in cases]
     missed = [(package, name) for package, name, tags in found if tags & {"failure", "error"}]
     skipped = [name for _, name, tags in found if "skipped" in tags]
-    # What it says in the end must be what was read.
+    # The totals that h2spec prints in the end must be those that were read.
     told = re.search(r"(\d+) tests, (\d+) passed, (\d+) skipped, (\d+) failed", output)
     counts = (len(found), len(found) - len(missed) - len(skipped), len(skipped), len(missed))
     verdict.check(told is not None and tuple(map(int, told.groups())) == counts, f"h2spec, {how}: {told and told[0]}, read as {counts}")

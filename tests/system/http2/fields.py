@@ -54,7 +54,7 @@ def headers(stream: int, block: bytes, *, end_stream: bool = True, end_headers: 
 
 
 def status(block: bytes) -> int | None:
-    """What a block says first, where that is a status the reader knows without a table of its own."""
+    """The status at the beginning of a block, if the block has one that can be read without a dynamic table."""
     while block and block[0] & 0xE0 == 0x20:
         size = 1
         if block[0] & 0x1F == 0x1F:

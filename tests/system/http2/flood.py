@@ -26,7 +26,7 @@ STUCK_SECONDS = 2.0
 
 @dataclasses.dataclass
 class Count:
-    """What became of an attack."""
+    """The results of an attack."""
 
     connections: int = 0
     frames: int = 0
@@ -135,7 +135,7 @@ def push(one: socket.socket, piece: bytes, until: float, heard: "Heard", count: 
 
 
 class Heard:
-    """What the server says."""
+    """Reads the frames that the server sends."""
 
     def __init__(self, one: socket.socket, reads: bool) -> None:
         self.one, self.reads = one, reads
@@ -158,7 +158,7 @@ class Heard:
         return True
 
     def rest_of_it(self) -> None:
-        """What came before the connection was reset can still be read."""
+        """Reads the bytes that arrived before the connection was reset."""
         with contextlib.suppress(OSError):
             while select.select([self.one], [], [], REST_SECONDS)[0] and self.listen() and self.code is None:
                 pass

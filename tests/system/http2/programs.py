@@ -49,7 +49,7 @@ class Asked:
         self.verdict.check(holds, f"{self.how}: {what}")
 
     def curl(self, *options: str, path: str = "/", stdin: bytes = b"", seconds: float = 60) -> tuple[dict, str]:
-        """What curl says of the last response, and the heads it got."""
+        """curl's figures of the last response, and the heads that it received."""
         knowledge = "--http2" if self.scheme == "https" else "--http2-prior-knowledge"
         told = "%{http_code} %{http_version} %{size_download} %{size_upload} %{num_connects}"
         command = [tools.find("curl"), "-sS", "-k", knowledge, "-o", str(self.work / "body"), "-D", "-", "-w", f"\n= {told}",

@@ -9,8 +9,8 @@ import subprocess
 
 from ..server import target
 
-# Newer versions cannot be had as a module. What it is built of is named beside this: with the newest of that, the Go of Debian 12
-# could not build it.
+# Newer versions are not available as a module. The file go.mod names its dependencies: with the newest of them, the Go
+# of Debian 12 could not build it.
 H2SPEC = "github.com/summerwind/h2spec/cmd/h2spec"
 MODULE = pathlib.Path(__file__).parent / "h2spec/go.mod"
 
@@ -46,7 +46,7 @@ def h2spec() -> str:
 
 def run(command: list[str], *, seconds: float = 60.0, stdin: bytes = b"", check: bool = True, folder: pathlib.Path | None = None,
         ) -> tuple[str, str]:
-    """What it writes to standard output and standard error."""
+    """Runs a command and returns what it wrote to standard output and to standard error."""
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, timeout=seconds, cwd=folder)
     except subprocess.TimeoutExpired as error:

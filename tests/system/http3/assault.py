@@ -29,7 +29,7 @@ from .transport import Transport, configuration
 LARGE = 64 << 20
 ATTACKERS = 2
 SECONDS = {True: 1.0, False: 6.0}
-# What a flood may add to the server's memory while it lasts, and what may be left in the allocator's hands: as over HTTP/2.
+# Bytes that a flood may add to the server's memory while it lasts, and that the allocator may keep: as over HTTP/2.
 MOST_MEMORY, KEPT = 64 << 20, 24 << 20
 HEAD, BODY = 3.0, 3.0
 # The responses that a client asks for whose windows are shut, and what one may hold: its state, and nothing of its body.
@@ -44,7 +44,7 @@ MOST_AMPLIFIED = 3.0
 
 @dataclasses.dataclass
 class Count:
-    """What attackers have done, and how their connections ended."""
+    """The traffic of attackers, and how their connections ended."""
 
     connections: int = 0
     frames: int = 0
@@ -87,7 +87,7 @@ def serve(kind: str, site: pathlib.Path):
 
 
 class Measured:
-    """What the server costs while the `with` block lasts; others ask for something meanwhile, by HTTP/2 and HTTP/3."""
+    """Measures the server while the `with` block lasts; other clients send requests meanwhile, by HTTP/2 and HTTP/3."""
 
     def __init__(self, name: str, server: Server, verdict: Verdict) -> None:
         self.name, self.server, self.verdict = name, server, verdict

@@ -1,4 +1,4 @@
-"""What an attacker sends over HTTP/3, each attack by the name it is known by."""
+"""Attacks over HTTP/3, each by the name under which it is known."""
 
 from __future__ import annotations
 

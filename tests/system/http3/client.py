@@ -15,7 +15,7 @@ GOAWAY, PRIORITY_UPDATE = 0x07, 0xF0700
 
 @dataclasses.dataclass
 class Answer:
-    """What has come of a response."""
+    """The part of a response that has arrived."""
 
     status: int | None = None
     headers: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a client may do with a connection: requests of all kinds, new ports and keys, the end of connections."""
+"""Valid uses of a connection: requests of all kinds, new ports and keys, the end of connections."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .client import H3, Answer, Client
 from .origin import Origin
 from .transport import Transport, configuration
 
-# What a copy of packets would have led to, has happened by then.
+# Seconds after which a copy of packets would have had its effect.
 SILENCE = 0.7
 ON = ("--early-data", "on")
 

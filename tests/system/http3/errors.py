@@ -68,7 +68,7 @@ def attempt(case: dict, address: tuple[str, int]) -> str:
                 transport.complete(SECONDS)
             except wire.Cut as error:
                 return str(error)
-            # What concerns the server's streams needs them open.
+            # Cases about the server's streams need these open.
             transport.pump(lambda: 3 in transport.quic._streams, SECONDS)
             opened = send_streams(transport, case.get("streams", ()))
             for stream in case.get("resets", ()):

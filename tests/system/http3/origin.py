@@ -15,7 +15,7 @@ class Origin:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        # What `/wait` waits for.
+        # The event that `/wait` waits for.
         self.may_go_on = threading.Event()
         # Of each request the method, the path, and the fields.
         self.requests: list[tuple[str, str, dict[str, str]]] = []

@@ -42,10 +42,10 @@ class Quic(QuicConnection):
     def __init__(self, options: QuicConfiguration, **rest) -> None:
         # Frames that go into a packet of their own, by epoch.
         self.raw: dict[Epoch, list[bytes]] = {}
-        # Of the transport parameters: what is left out, and what is added.
+        # Transport parameters that are left out, and those that are added.
         self.left_out: set[int] = set()
         self.added: dict[int, bytes] = {}
-        # What becomes of the header and the content of packets, by epoch.
+        # Changes to the header and the content of packets, by epoch.
         self.changes: dict[Epoch, Callable[[bytes, bytes], tuple[bytes, bytes]]] = {}
         self.has_parameters = True
         super().__init__(configuration=options, **rest)
@@ -105,7 +105,7 @@ class Transport:
         self.resets: dict[int, int] = {}
         self.stops: dict[int, int] = {}
         self.bytes_sent = self.bytes_received = 0
-        # What a test does before the datagrams of a turn are sent.
+        # Whether datagrams are dropped instead of sent.
         self.drop = False
         self.quic.connect(address, time.monotonic())
 

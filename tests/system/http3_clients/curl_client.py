@@ -68,7 +68,7 @@ def twice(session: Session) -> dict:
 
 
 class Transfers:
-    """Several at a time. What is over is given to `done`, with an error or with nothing."""
+    """Several transfers at a time. The end of each calls `done`, with an error or with an empty text."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.multi = session, pycurl.CurlMulti()

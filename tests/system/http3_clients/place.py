@@ -1,4 +1,4 @@
-"""What clients are tested against: a folder, a certificate, and the servers before them."""
+"""The environment in which clients are tested: a folder, a certificate, and the servers before them."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Program:
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """What the table says besides the result."""
+        """Adds a note that the table has besides the result."""
         self.notes.append(text)
 
     @contextlib.contextmanager

@@ -21,7 +21,7 @@ HANDSHAKE, RETRY = 2, 3
 
 @dataclasses.dataclass
 class Link:
-    """What happens to datagrams. The seed makes the same datagrams of a direction be lost in each run."""
+    """Delay, loss and new ports of a link. With the same seed, each run loses the same datagrams of a direction."""
 
     one_way: float = 0.0
     loss: float = 0.0

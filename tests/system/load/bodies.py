@@ -43,7 +43,7 @@ def in_pieces(connection: socket.socket) -> None:
 
 
 def kinds() -> dict[str, tuple]:
-    """What the server does, the options, and what is expected: statuses, and failures by kind."""
+    """Each kind with the server's behaviour, the options, and the expected results: statuses, and failures by kind."""
     chunked = b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     answers = {
         "204": (b"204 No Content\r\n\r\n", 204),

@@ -1,4 +1,4 @@
-"""What the server has counted and what the generator has counted is the same, request for request."""
+"""The server and the generator count the same, request for request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Counted(Server):
             | {"connections": status["connections"]["accepted"]}
 
     def since(self, before: dict[str, int], requests: int) -> dict[str, int]:
-        """What was counted since then; the last responses may be noted when they have arrived already."""
+        """The counts since then. The server may count the last responses when they have arrived already."""
         after = {}
         for _ in attempts(2):
             after = {name: count - before[name] for name, count in self.status().items()}
@@ -58,7 +58,7 @@ def runs(short: bool) -> list[tuple[str, str, list[str]]]:
 
 
 def consistent(outcome: Outcome, requests: int) -> list[str]:
-    """What of the results contradicts that there were so many requests, all answered with 200."""
+    """The results that contradict so many requests, all answered with 200."""
     results = outcome.results
     found = {
         "statuses": results["statuses"].get("200"),
@@ -78,7 +78,7 @@ def serow(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         for version, place, options in runs(short):
             where = ["-P", server.unix] if place == "unix" else []
             name = f"counting: {version} over {place}, {' '.join(options)}"
-            # What was written just now has an entity tag that is two bytes longer.
+            # A file that was written just now has a weak entity tag, which is two bytes longer.
             while wire.ask_once(server.address, "/").headers["etag"].startswith("W/"):
                 time.sleep(0.1)
             one = bench_json(*[option for option in options if option in ("--http2", "--no-keepalive")], *where, "-n", "1", url)
@@ -141,7 +141,7 @@ def weights(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def warm_up(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """What is sent in the warm-up reaches the server and is in no figure."""
+    """Requests of the warm-up reach the server and are in no figure."""
     with Nginx(folder) as server:
         for number, options in enumerate((["-c", "8"], ["-c", "8", "--http2", "-m", "8"], ["-R", "1000"])):
             url = f"{server.url('--http2' in options)}/{number}"

@@ -23,7 +23,7 @@ class Missing(Exception):
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run printed, and how it ended."""
+    """The output of a run, and how it ended."""
 
     command: str
     code: int
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def line(self) -> str:
-        """What was said on standard error; the last of the lines, if there are several."""
+        """The message on standard error; the last line, if there are several."""
         return self.said.strip().rpartition("\n")[2]
 
 

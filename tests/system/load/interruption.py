@@ -16,7 +16,7 @@ from .peers import Raw, answering, silent
 # From the signal to the end.
 BAR = 1.0
 INTERRUPTED = 130
-# What comes sooner is taken for the same; what comes later may find a run that is over.
+# A second signal that comes sooner counts as the first one; one that comes later may find a run that is over.
 AGAIN = 0.25
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -71,7 +71,7 @@ CLOSED_PIPE = 141
 
 
 def outputs(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Nobody reads, the disk is full, there is no output: one line at most, and no panic."""
+    """A pipe without a reader, a full disk, a closed output: one line at most, and no panic."""
     page = folder / "page.html"
     read, closed = os.pipe()
     os.close(read)

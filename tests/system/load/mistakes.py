@@ -1,4 +1,4 @@
-"""What cannot work is said in one line, which says what to do."""
+"""Commands that cannot work end with one line, which says what to do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def without_http2(files: str) -> Server:
 
 
 def servers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Nobody there, or not who was expected."""
+    """There is no server, or another one than expected."""
     (folder / "index.html").write_text("Hello!\n")
     files = certificate(folder)
     with (Raw(banner) as ssh, Raw(answering(REFUSAL, keep=False)) as old, Server.files(folder, "--access-log", "off") as plain,

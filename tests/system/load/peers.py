@@ -17,7 +17,7 @@ SETTINGS = """\
 daemon off;
 master_process off;
 error_log stderr crit;
-# Whoever is root in a namespace may give nothing to others.
+# Root in a user namespace cannot give files to other users.
 user root root;
 pid {work}/nginx.pid;
 worker_rlimit_nofile 20000;

@@ -15,7 +15,7 @@ PAUSE = 0.002
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What arrived. The order of the fields is not wrk's to choose either: it takes that of a table."""
+    """A request that arrived. The order of its fields does not count, since wrk takes that of a Lua table."""
 
     method: str
     target: str

@@ -57,7 +57,7 @@ def both(verdict: Verdict, name: str, server: Server, options: list, url: str) -
 
 
 def nginx(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """What nginx has logged was answered or lost, and what was answered is logged."""
+    """Each request that nginx has logged was answered or lost, and each that was answered is logged."""
     with Nginx(folder) as server:
         for version in ("HTTP/1.1",) if short else ("HTTP/1.1", "HTTP/2"):
             http2 = version == "HTTP/2"

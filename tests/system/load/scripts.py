@@ -23,19 +23,19 @@ TOLERANCE = 0.3
 
 @dataclasses.dataclass
 class Pair:
-    """What both did with a script."""
+    """The runs of wrk and `serow bench` with a script."""
 
     name: str
     wrk: Outcome
     bench: Outcome
     wrk_noted: list[list[Request]]
     bench_noted: list[list[Request]]
-    # What was late, or too often.
+    # Events that were late or too frequent.
     late: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def misses(self) -> list[str]:
-        """What is not right with every script."""
+        """Violations of the conditions that hold for every script."""
         wrong = []
         if self.bench.code != 0 or self.bench.said:
             wrong.append(f"serow bench ended with {self.bench.code}: {self.bench.said.strip()}")
@@ -111,7 +111,7 @@ def report() -> tuple[Pair, list[str]]:
     wrong = same_sequence(pair)
     shapes = []
     for outcome in (pair.wrk, pair.bench):
-        # What the script prints comes behind the report.
+        # The script's own output follows the report.
         behind = outcome.output.partition("Transfer/sec:")[2].splitlines()[1:]
         shapes.append([re.sub(r"\d+(\.\d+)?$", "N", re.sub(r"\b\d+(?= (requests|bytes|us))", "N", line)) for line in behind])
         times = [int(line.rpartition(",")[2]) for line in behind if re.fullmatch(r"[\d.]+%,\d+", line)]

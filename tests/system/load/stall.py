@@ -14,7 +14,7 @@ from .generator import Outcome, Running, bench_json, start, start_wrk
 RATE = 10_000
 STALL = 1.0
 CONNECTIONS = 64
-# What a machine with two cores adds.
+# The share that a machine with two cores adds.
 TOLERANCE = 0.08
 PERCENTILES = {"p90_us": 0.10, "p95_us": 0.05, "p99_us": 0.01}
 

@@ -1,4 +1,4 @@
-"""What reads wrk's report reads this one, and the figures in it are those of the JSON."""
+"""Programs that read wrk's report can read this one, and the figures in it are those of the JSON."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def document(verdict: Verdict, outcome: Outcome) -> None:
 
 
 def together(commands: list[list]) -> list[Outcome]:
-    """What comes of all of them, at the same time: no figure is judged by its size."""
+    """Runs all commands at the same time, since no figure is judged by its size, and returns their outcomes."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         return list(pool.map(lambda command: command[0](*command[1:]), commands))
 

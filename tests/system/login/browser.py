@@ -63,7 +63,7 @@ def perform(tab: LoginTab, order: list) -> object:
         case ["value", expression]:
             return tab.value(expression)
         case ["urls"]:
-            # What arrives with the next answer.
+            # The events arrive with the next answer.
             tab.value("1")
             sent = [event["params"]["request"] for event in tab.browser.events if event.get("method") == "Network.requestWillBeSent"]
             return [[request["url"], request["headers"].get("Referer", "")] for request in sent]

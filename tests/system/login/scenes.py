@@ -155,7 +155,7 @@ def log_in(verdict: Verdict, chromium: Chromium, site: str) -> None:
 
 
 def other_browser(verdict: Verdict, chromium: Chromium, site: str) -> None:
-    """What a browser without a session may do, and what the callback of another one is worth."""
+    """A browser without a session reaches open routes only, and the callback of another browser does not log it in."""
     callbacks = [url for url, _ in chromium("first", "urls") if CALLBACK in url]
     verdict.check(len(callbacks) == 1, f"callbacks: {callbacks}")
     state = chromium("other", "open", callbacks[0])

@@ -83,7 +83,7 @@ def bound(kind: str, folder: pathlib.Path) -> tuple[socket.socket, str]:
         end.bind(str(folder / "log"))
         return end, f"unix:{folder}/log"
     end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
-    # What a burst of datagrams needs: who receives is slower than who sends.
+    # Room for a burst of datagrams: the receiver is slower than the sender.
     end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
     end.bind(("127.0.0.1", 0))
     if kind == "tcp":

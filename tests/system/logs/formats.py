@@ -72,7 +72,7 @@ def beside_nginx(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def is_known(ours: str, theirs: str) -> bool:
-    """What differs since the servers do."""
+    """Whether a value differs because the servers do."""
     name = ours.partition("=")[0]
     # Other error pages; nginx decodes the path; and nginx takes what has no colon for a name of nothing.
     return (name == "body_bytes_sent" and " 404 " not in ours or ours.endswith("/a%20b") and theirs.endswith("/a b")

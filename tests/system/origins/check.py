@@ -110,7 +110,7 @@ def tell(version: str, outcomes: dict[Case, list[str]], verdict: Verdict) -> Non
 
 
 def play(front: Front, case: Case, pool: concurrent.futures.Executor) -> list[str]:
-    """What is wrong with the responses that the others get."""
+    """The faults in the responses that the other clients get."""
     # Their connections are open before, so that they come at once.
     with contextlib.ExitStack() as stack:
         others = [stack.enter_context(front.connected()) for _ in range(OTHERS)]

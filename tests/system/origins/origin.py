@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The origin: `origin.py [PORT [CERTIFICATE KEY]]`, or with the port in PORT. /attack/NUMBER/TURN is answered as that case says, /victim/NAME with `VICTIM NAME`.
-Whoever writes NUMBER/TURN to the unix socket CONTROL has an answer when all of that has been sent."""
+A client that writes NUMBER/TURN to the unix socket CONTROL gets an answer when all of that response has been sent."""
 
 from __future__ import annotations
 

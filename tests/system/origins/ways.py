@@ -1,4 +1,4 @@
-"""What a misbehaving origin sends: a response that is whole, and a tail behind it, in several writes."""
+"""Responses of a misbehaving origin: each is whole, and has a tail behind it, in several writes."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """All that go together. What comes later behind a response with content cannot be told from an answer to the next
-    request, by nobody."""
+    """All valid combinations. No proxy can tell a tail that comes later, behind a response with content, from an answer
+    to the next request."""
     together = (
         (way, tail, split) for way, tail, split in itertools.product(WAYS, TAILS, SPLITS)
         if split != "a tail later" or way.has_no_content

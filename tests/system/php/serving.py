@@ -115,7 +115,7 @@ class BehindServers(ServedBySettings):
             yield server
 
 
-# What `serow app` says when new requests go to the new php-fpm.
+# The line that `serow app` prints when new requests go to the new php-fpm.
 RELOADED = "The application is reloaded"
 
 

@@ -19,7 +19,7 @@ SLOW = Link("128kbit", 300)
 SIZE, SHORT_SIZE = 700_000, 60_000
 # When the script is asked for: while the connection is still starting, and when it has been busy for a while.
 AFTER, SHORT_AFTER, LATE_AFTER = 0.2, 0.2, 10.0
-# What a server may add to the round trip, in seconds.
+# Seconds that a server may add to the round trip.
 ALLOWED = 0.150
 # Of a round trip more, while the connection starts, the link may be idle.
 LEAST_BUSY, LEAST_BUSY_HTTP3 = 0.95, 0.97

@@ -128,7 +128,7 @@ def load(browser: Browser, url: str) -> dict:
 
 
 def signals(log: pathlib.Path) -> list[str]:
-    """What the browser told the server of priorities, in order, as its own log of the network has it."""
+    """The priority signals that the browser sent to the server, in order, from the browser's own network log."""
     text = log.read_text()
     try:
         recorded = json.loads(text)

@@ -29,7 +29,7 @@ def replaced(document: str, name: str, content: str) -> str:
 
 
 def section(name: str) -> str:
-    """What the page says there now."""
+    """The present text of a section of the page."""
     return FILE.read_text().partition(f"<!-- measured: {name} -->")[2].partition(f"<!-- end of {name} -->")[0].strip()
 
 

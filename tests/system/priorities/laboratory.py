@@ -48,7 +48,7 @@ def spelled(link: str) -> str:
 
 @dataclass
 class Outcome:
-    """What the client printed, and what the link carried."""
+    """The output of the client, and the packets that the link carried."""
 
     output: str
     report: dict

@@ -1,4 +1,4 @@
-"""What pacing costs on every kind of link: one large download, with it and without, in turn."""
+"""The cost of pacing on every kind of link: one large download, with pacing and without, in turn."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the link saw of the script's request and of its first byte: TCP segments by their place in the connection, UDP datagrams,
-whose contents are encrypted, by their time."""
+"""The packets of the script's request and of its first byte, as the link saw them: TCP segments by their place in the
+connection; UDP datagrams, whose contents are encrypted, by their time."""
 
 from __future__ import annotations
 

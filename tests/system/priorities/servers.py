@@ -85,7 +85,7 @@ SERVERS = (
 
 @dataclass(frozen=True)
 class Place:
-    """What a server is given: a folder to serve, one for itself, and certificates."""
+    """The environment of a server: a folder to serve, one for itself, and certificates."""
 
     site: pathlib.Path
     work: pathlib.Path
@@ -93,7 +93,7 @@ class Place:
     certificate: pathlib.Path
     tls: bool
     admin: pathlib.Path
-    # What the client draws.
+    # The picture that the client draws.
     drawing: pathlib.Path
 
 
@@ -104,7 +104,7 @@ def is_there(server: Server) -> bool:
 
 
 def lacks(server: Server) -> str:
-    """What this build of Serow cannot do, as its help has it."""
+    """The options that this build of Serow lacks, according to its help."""
     said = subprocess.run([program("serow"), "files", "--help"], capture_output=True, text=True).stdout
     return ", ".join(option for option in ("--tls", *server.options[:1]) if option not in said)
 

@@ -1,4 +1,4 @@
-"""What Serow says of itself: JSON from its administration socket."""
+"""The status of Serow: JSON from its admin socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured before, so that one server can be measured again without the others."""
+"""Earlier measurements, so that one server can be measured again without the others."""
 
 from __future__ import annotations
 

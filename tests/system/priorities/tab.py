@@ -19,7 +19,7 @@ class Tab:
         return self.browser.call(method, self.session, **parameters)
 
     def value(self, expression: str):
-        """What this JavaScript gives, or fulfils its promise with."""
+        """The value of a JavaScript expression, or the one that its promise is fulfilled with."""
         result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"]["text"])

@@ -1,4 +1,4 @@
-"""What was measured, as tables: for a terminal and for docs/measurements/priorities.md."""
+"""Tables of the measurements: for a terminal and for docs/measurements/priorities.md."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .servers import Place, Server
 
 PICTURE, SCRIPT = "/picture.png", "/script.js"
 PACKET = 1_500
-# What the client calls the signals of a server.
+# The client's names for the signals of a server.
 SIGNALS = {servers.RFC9218: "rfc9218", servers.RFC7540: "rfc7540"}
 
 

@@ -22,7 +22,7 @@ class Transport:
         self.socket.sendall(data)
 
     def receive(self, until: float) -> bytes:
-        """What is there, or nothing when the time has come."""
+        """The next bytes, or nothing if none arrive in time."""
         self.socket.settimeout(max(until - time.monotonic(), 0.0001))
         try:
             data = self.socket.recv(AT_ONCE)

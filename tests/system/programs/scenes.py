@@ -1,4 +1,4 @@
-"""What happens to programs under load, and what clients notice of it."""
+"""Faults and deploys of programs under load, and their effect on clients."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def inherited_socket_deployed(verdict: Verdict, folder: pathlib.Path, short: boo
     account(verdict, f"{DEPLOYS[short] // 2} deploys of copies with one socket", server, asked)
 
 
-def what_does_not_start(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+def programs_that_do_not_start(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     cases = {
         "is not there": (["/no/such/program"], "/no/such/program: No such file"),
         "exits at once": (["sh", "-c", "echo no database >&2; exit 7"], "no database"),
@@ -155,5 +155,5 @@ def nothing_outlives_serow(verdict: Verdict, folder: pathlib.Path, short: bool) 
         verdict.check(len(below) == COPIES and wait_until(lambda: not any(map(is_alive, below))), "copies outlive a killed Serow")
 
 
-SCENES = (programs_answer, other_protocols_and_streams, copies_are_killed, deployed, inherited_socket_deployed, what_does_not_start,
-          nothing_outlives_serow)
+SCENES = (programs_answer, other_protocols_and_streams, copies_are_killed, deployed, inherited_socket_deployed,
+          programs_that_do_not_start, nothing_outlives_serow)

@@ -1,4 +1,4 @@
-"""What clients asked and what servers saw, put together: which failures had to be, and which had not."""
+"""The requests of clients beside those that servers saw: which failures were unavoidable, and which were not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dataclasses
 from .load import Asked
 from .upstream import Seen
 
-# A moment, from and to, at which a server fell: what was sent to it just then is lost with it.
+# A moment, from and to, at which a server fell: requests that were sent to it just then are lost with it.
 Window = tuple[float, float]
 # How long a proxy may take to notice that, on a machine that does other things too.
 SLACK = 0.03
@@ -16,7 +16,7 @@ SLACK = 0.03
 
 @dataclasses.dataclass
 class Row:
-    """What was counted."""
+    """Counts of requests and of failures."""
 
     gets: int
     posts: int

@@ -18,7 +18,7 @@ from .upstream import Upstream, running
 
 INTERVAL, RISE, FALL = 1.0, 2, 3
 OPTIONS = ("--check", "http", "--check-path", "/live.html", "--check-interval", "1s", "--check-rise", str(RISE), "--check-fall", str(FALL))
-# What a check may be late, and we with looking.
+# Seconds by which a check may be late, and by which this test may notice it late.
 SLACK = 0.5
 # Requests that were on their way to a server when it went out of service.
 UNDER_WAY = 0.1
@@ -82,7 +82,7 @@ def judge(verdict: Verdict, server: Upstream, renamed: float, down: float, back:
                    f"{up - back:.1f} s")
     text = f"down after {bad} bad checks, up after {good} good ones, not {FALL} and {RISE}"
     verdict.check(bad >= FALL and good >= RISE, text)
-    # Who looks late sees that more were made.
+    # A test that looks late sees more checks than these.
     verdict.compare_time((bad, good) == (FALL, RISE), text)
     for name, took, count in (("down", down - renamed, FALL), ("up", up - back, RISE)):
         verdict.check((count - 1) * INTERVAL - SLACK < took, f"{name} after {took:.2f} s")

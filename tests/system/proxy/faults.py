@@ -1,4 +1,4 @@
-"""What happens to one of three servers under load, and what the clients notice of it."""
+"""Faults of one of three servers under load, and their effect on clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BACK = 25.0
 # The time for a response that the proxies are given, and what else a request may take: Serow keeps times to a quarter of a second.
 TIMEOUT, REST = 1.0, 0.75
 RESTARTS = {True: 10, False: 100}
-# Servers and clients of one fault take half a core. What is written down is measured alone.
+# Servers and clients of one fault take half a core. The full test, whose figures are recorded, runs each fault alone.
 AT_A_TIME = {True: 3, False: 1}
 
 
@@ -86,7 +86,7 @@ class Fault:
     happen: Callable[[Upstream, bool], list[Window]]
     # Whether it happens to the server at a unix socket; otherwise to one at a port.
     unix: bool = False
-    # What even the best proxy cannot make good: a body that breaks off has begun to arrive.
+    # Whether it cuts bodies that have begun to arrive, which even the best proxy cannot make good.
     cuts: bool = False
 
 
@@ -121,7 +121,7 @@ def sit(kind: type[Server], fault: Fault, folder: pathlib.Path, short: bool) -> 
             while not short and not asked_since(victim, over) and time.monotonic() < over + BACK:
                 time.sleep(0.5)
         said = f"; {proxy.panics()[0]}" if proxy.panics() else ""
-        # What stood still may still be reading what it was sent.
+        # A server that stood still may still be reading the requests that it was sent.
         time.sleep(0.1)
     row = account(load.asked, [seen for upstream in upstreams for seen in upstream.seen()], windows, fault.cuts)
     row.back = asked_since(victim, over)
@@ -133,7 +133,7 @@ def asked_since(server: Upstream, moment: float) -> int:
 
 
 def happen_to_one(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Faults of one of three servers behind Serow: nobody who asks for what may be repeated notices."""
+    """Faults of one of three servers behind Serow: no client whose request may be repeated notices them."""
     requests = 0
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME[short]) as pool:
         waiting = [pool.submit(sit, Serow, fault, folder / str(number), short) for number, fault in enumerate(FAULTS)]

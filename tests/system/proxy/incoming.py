@@ -7,7 +7,7 @@ import zlib
 
 
 class Body:
-    """What is missing of a request's body, and the checksum of what came."""
+    """The length that is missing of a request's body, and the checksum of the bytes that came."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         self.chunked = "chunked" in headers.get("transfer-encoding", "")

@@ -30,7 +30,7 @@ class Wrong(Exception):
 
 @dataclasses.dataclass(slots=True)
 class Asked:
-    """A request, and what became of it."""
+    """A request, and its outcome."""
 
     id: str
     method: str
@@ -43,12 +43,12 @@ class Asked:
 
     @property
     def seconds(self) -> float:
-        """Until there was an answer. What stands still in the middle of a body, nobody can make good."""
+        """The time until an answer began. No proxy can make good a server that stands still in the middle of a body."""
         return (self.answered or self.ended) - self.began
 
 
 class Load:
-    """Asks while the `with` block lasts. What is under way at its end is awaited."""
+    """Sends requests while the `with` block lasts. At its end, it waits for those that are under way."""
 
     def __init__(self, address: tuple[str, int], connections: int = CONNECTIONS, *, pause: float = PAUSE,
                  posts: float = POSTS, targets: tuple[str, ...] = TARGETS) -> None:

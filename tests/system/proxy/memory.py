@@ -35,7 +35,7 @@ def large_bodies(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     expected = content.checksum(content.pieces(SEED, size))
     with running(Upstream(folder, "a")) as (server,), Serow(folder, (server,), before=without_huge_pages) as proxy:
         for version in (HTTP1, HTTP2):
-            # What it takes once it has done such a thing is its idle size.
+            # Its idle size is the memory that it takes once it has carried such bodies.
             for way in (slow_reader, slow_upstream, slow_writer):
                 way(proxy, version, 1 << 20)
         time.sleep(0.2)

@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).parent
 LINK = Link("128kbit", 300)
 PICTURE, SCRIPT = 60_000, 12_000
 AFTER = 0.2
-# What tile.mjs takes for the script.
+# Seconds that tile.mjs takes for the script.
 DELAY = 0.2
 FILES = 20
 

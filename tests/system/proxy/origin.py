@@ -59,7 +59,7 @@ class Origin:
         if self.server:
             for listener in self.server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
-            # Who was accepted already must be served: asyncio would forget it here, and leave it waiting.
+            # A client that was accepted already must be served: asyncio would forget it here, and leave it waiting.
             await asyncio.sleep(0.001)
             self.server.close()
             self.server = None

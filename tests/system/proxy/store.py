@@ -1,4 +1,4 @@
-"""What was measured of faults before, so that some can be measured again without the others."""
+"""Earlier measurements of faults, so that some can be measured again without the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a master has to bear: strangers for generations, storms of signals, processes that hang or die at the worst moment."""
+"""Attacks on a master: strangers in place of generations, storms of signals, processes that hang or die at the worst
+moment."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from .running import Running, bench, exists, outcome
 
 
 def replaced_by_stranger(server: Running, folder: pathlib.Path, way: str) -> None:
-    """From now on, what is started by the program's name is not Serow."""
+    """From now on, the program of this name is not Serow."""
     (folder / "way").write_text(way)
     shutil.copy(pathlib.Path(__file__).with_name("stranger.py"), folder / "next")
     (folder / "next").chmod(0o755)
@@ -173,7 +174,7 @@ def stopped_master(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def systemd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """What systemd is told, with Type=notify-reload."""
+    """The messages to systemd, with Type=notify-reload."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
         told.bind(str(folder / "notify"))
         told.settimeout(30)

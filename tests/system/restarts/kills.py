@@ -1,4 +1,4 @@
-"""What is lost when processes are killed: no more than what they were doing."""
+"""The losses when processes are killed: no more than the work that they were doing."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def bench(*options: str, url: str, seconds: float = 300.0) -> subprocess.Popen:
 
 
 def outcome(run: subprocess.Popen, seconds: float = 300.0) -> dict:
-    """What a run found."""
+    """The results of a run."""
     output, errors = run.communicate(timeout=seconds)
     if run.returncode != 0:
         raise Broken(f"serow bench ended with {run.returncode}: {errors}")

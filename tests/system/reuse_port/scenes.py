@@ -1,4 +1,4 @@
-"""Who comes and who goes, while requests come, each with a connection of its own: none fails."""
+"""Processes join and leave while requests come, each with a connection of its own: none of the requests fails."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def crashed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def without(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """What the same loses where sockets are just closed: nginx with `listen … reuseport`. For comparison."""
+    """For comparison, the losses of a server that just closes its sockets: nginx with `listen … reuseport`."""
     count, enough = (10, 0) if short else (REPLACEMENTS, REQUESTS)
     with Company(folder, short, "127.0.0.1", Nginx) as company:
         company.join()

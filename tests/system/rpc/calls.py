@@ -1,4 +1,4 @@
-"""What is asked of the service, and what must come of it. Each case gets a channel and gives what is wrong."""
+"""Calls of the service, and their expected results. Each case gets a channel and yields the faults that it finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts do, from the settings file to the client and to the access log."""
+"""The effects of scripts, from the settings file to the client and to the access log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of servers that share a limit."""
+"""Measurements of servers that share a limit."""
 
 from __future__ import annotations
 

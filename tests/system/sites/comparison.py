@@ -93,7 +93,7 @@ def of_bodies(one: bytes, other: bytes, ports: dict[int, str]) -> dict[str, tupl
 
 
 def received(body: bytes, ports: dict[int, str]) -> dict[str, str]:
-    """What the application received, by the names of the parts."""
+    """The parts of the request that the application received, by their names."""
     parts: dict[str, str] = {}
     for line in named(body.decode("latin-1").rstrip(), ports).splitlines():
         name, _, value = line.partition(": ")

@@ -15,7 +15,7 @@ from . import comparison, fixture, requests
 from .upstream import Upstream
 
 HERE = pathlib.Path(__file__).parent
-# What a test needs of nginx: no daemon, and all files in its folder.
+# Settings of nginx that a test needs: no daemon, and all files in its folder.
 START = "daemon off; master_process off; error_log stderr crit; pid @WORK@/nginx.pid;"
 PATHS = """client_body_temp_path @WORK@/body; proxy_temp_path @WORK@/proxy; fastcgi_temp_path @WORK@/fastcgi;
     uwsgi_temp_path @WORK@/uwsgi; scgi_temp_path @WORK@/scgi; access_log off;"""

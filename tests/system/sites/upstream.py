@@ -10,7 +10,7 @@ import urllib.parse
 
 # Lengths of responses are multiples of it.
 STEP = 16384
-# What the application's response to `/status/N` has beside the status.
+# Fields of the application's response to `/status/N`, beside the status.
 MORE = {204: {}, 302: {"Location": "/elsewhere"}, 401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "7"}}
 
 

@@ -17,9 +17,10 @@ from .programs import Proxy
 from .strict import Strict
 
 LANES = 8
-# What ends by itself, with an answer to the last request or a closed connection, may take its time on a busy machine.
+# A case that ends by itself, with an answer to the last request or a closed connection, may take so many seconds on a
+# busy machine.
 PATIENCE = 3.0
-# What waits for more than it is sent is left after so long.
+# The client leaves a proxy that waits for more than it was sent after so many seconds.
 BRIEFLY = 0.25
 # The part of the cases whose answer may be lost to a reset.
 SILENT = 0.01
@@ -118,7 +119,8 @@ def played(proxy: Proxy, cases: list[Case], delivery: Delivery = Delivery.WHOLE)
 
 
 def play(proxy: Proxy, case: Case, delivery: Delivery) -> Outcome | None:
-    """The case, an innocent request while its connection is open and one behind it; None where nobody speaks HTTP/2."""
+    """Plays the case, an innocent request while its connection is open and one behind it; None for a case over HTTP/2
+    if the proxy does not speak it."""
     port = proxy.http2_port if isinstance(case.sent, corpus.Stream) else proxy.server.port
     if port is None:
         return None

@@ -48,7 +48,7 @@ class Answer:
 class Exchange:
     answers: list[Answer]
     is_closed: bool
-    # What came behind the answers and is none.
+    # Bytes behind the answers that are not an answer.
     rest: bytes = b""
 
 

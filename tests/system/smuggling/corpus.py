@@ -30,7 +30,7 @@ class Wrong(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """What is to come of a case.
+    """The expected outcome of a case.
 
     refused [STATUS...]   nothing of it reaches the upstream; the client is told so
     cut                   the upstream may have begun to read /a; it never has it whole, and sees nothing behind it

@@ -19,17 +19,17 @@ HOST = re.compile(rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*|\[[0-9A
 # RFC 9112 §7.1, with extensions.
 QUOTED = r'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"'
 CHUNK = re.compile(rf"([0-9A-Fa-f]+)(?:[ \t]*;[ \t]*{TOKEN}(?:[ \t]*=[ \t]*(?:{TOKEN}|{QUOTED}))?)*".encode("latin-1"))
-# What Connection may say of a message between a proxy and its server: the options, and the fields that are about the
-# connection and may be there (RFC 9110 §7.6.1).
+# Options that Connection may have in a message between a proxy and its server, and fields that are about the connection
+# and may be there (RFC 9110 §7.6.1).
 CONNECTION = {"close", "keep-alive", "upgrade", "te"}
-# RFC 9110 §6.5.1: what frames or routes a message, speaks of its connection or says who asks is not for trailers; nor may a
-# client say behind a message what a proxy says of it in front.
+# RFC 9110 §6.5.1: fields that frame or route a message, concern its connection or authenticate the client must not be
+# trailers; nor may a client send as trailers the fields in which a proxy describes the client.
 NOT_IN_TRAILERS = {"transfer-encoding", "content-length", "host", "connection", "te", "trailer", "max-forwards", "authorization",
                    "proxy-authorization", "cookie", "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
 
 
 class Malformed(Exception):
-    """What is not to the letter: one line."""
+    """A violation of the grammar: one line."""
 
 
 def head(received: bytes) -> tuple[str, str, list[tuple[str, str]]]:

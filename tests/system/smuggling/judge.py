@@ -1,4 +1,4 @@
-"""What the upstream saw beside what the proxy says it saw, and what the client was answered."""
+"""Compares the requests that the upstream saw with those in the proxy's log, and with the answers to the client."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TARGET = re.compile(r"/(a|smuggled|next|innocent)-(\d{4})")
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of one case at the client's side."""
+    """The outcome of one case at the client's side."""
 
     case: Case
     exchange: Exchange
-    # What was asked, and what the answer says that the upstream has seen.
+    # Pairs: the request, and the request that the upstream has seen according to the answer.
     innocents: list[tuple[str, str]]
 
 
@@ -53,7 +53,7 @@ def seen_by_lines(lines: list[str]) -> dict[int, list[Seen]]:
 
 
 def broken(violations: list[Violation]) -> dict[int, list[str]]:
-    """What was not to the letter, by the case that was last on the connection; 0 where none was."""
+    """The violations of the grammar, by the case that was last on the connection; 0 where none was."""
     found = collections.defaultdict(list)
     for violation in violations:
         numbers = re.findall(rb"/(?:a|smuggled|next)-(\d{4})", violation.received)
@@ -62,7 +62,7 @@ def broken(violations: list[Violation]) -> dict[int, list[str]]:
 
 
 def findings(outcome: Outcome, seen: list[Seen], logged: list[tuple[str, Logged]], is_strict: bool) -> list[str]:
-    """One line for each thing that must not be."""
+    """One line for each fault."""
     own = [each for each in seen if each.name != "innocent"]
     known = [(name, line) for name, line in logged if name != "innocent"]
     found = [*smuggled(outcome.case, own), *unknown(own, known), *answers(outcome, known), *poisoned(outcome),

@@ -87,7 +87,7 @@ class Logged:
 
 
 class Proxy:
-    """What stands in between, and its log."""
+    """The proxy between client and upstream, and its log."""
 
     def __init__(self, name: str, server: Server, log: pathlib.Path, http2_port: int | None) -> None:
         self.name, self.server, self.log = name, server, log

@@ -49,7 +49,7 @@ class Recorded:
         return read
 
     async def until(self, end: bytes) -> bytes:
-        """What stands before `end`."""
+        """The bytes before `end`."""
         try:
             read = await self.reader.readuntil(end)
         except asyncio.IncompleteReadError as error:

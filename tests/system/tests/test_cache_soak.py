@@ -19,7 +19,7 @@ def example(**properties) -> Resource:
 class Judge(unittest.TestCase):
     def wrong(self, request: Request, version: int, *, status: int = 200, headers: dict | None = None,
               body: bytes | None = None, is_whole: bool = True) -> str:
-        """What is wrong with a response whose head comes a tenth of a second after the request."""
+        """The fault in a response whose head comes a tenth of a second after the request."""
         response = Response(status, {"x-version": str(version), **(headers or {})})
         found = Body(request, response, request.asked + 0.1)
         if body is None:
@@ -40,7 +40,7 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.wrong(Request(longer, 0, asked=56), 4), "")
         self.assertTrue(self.wrong(Request(longer, 0, asked=58.1), 4))
 
-    def test_what_is_not_stored_is_of_this_moment(self) -> None:
+    def test_responses_that_are_not_stored_are_current(self) -> None:
         never = example(is_stored=False)
         self.assertEqual(self.wrong(Request(never, 0, asked=50.1), 5), "")
         self.assertTrue(self.wrong(Request(never, 0, asked=50.1), 4))

@@ -56,7 +56,7 @@ class Judge(unittest.TestCase):
         with self.assertRaises(Wrong):
             self.shown(one[160:960], 0, LENGTH)
 
-    def test_what_is_long_gone_is_refused(self) -> None:
+    def test_versions_that_are_long_gone_are_refused(self) -> None:
         with self.assertRaises(Wrong):
             self.shown(render(self.first), since=time.monotonic() + 0.01)
         self.assertEqual(self.shown(render(self.second), since=time.monotonic() + 0.01).sequence, 3)

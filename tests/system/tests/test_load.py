@@ -1,4 +1,4 @@
-"""What a stall must come to, beside a queue that is played through."""
+"""Tests of the expected waits during a stall, by a queue that is played through."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from system.load.stall import expected
 
 
 def played(seconds: float, stall: float, rate: int, capacity: float, share: float) -> float:
-    """What this share of the requests exceeds, where the server stands still from the first second on."""
+    """The wait that this share of the requests exceeds, where the server stands still from the first second on."""
     free, waited = 0.0, []
     for number in range(int(seconds * rate)):
         due = number / rate

@@ -105,7 +105,7 @@ class Reckoning(unittest.TestCase):
         for name, value in expected.items():
             self.assertAlmostEqual(getattr(found, name), value, msg=name)
 
-    def test_what_stands_outside_the_markers_is_kept(self) -> None:
+    def test_text_outside_the_markers_is_kept(self) -> None:
         page = document.replaced("# A\n", "x", "1")
         self.assertEqual(document.replaced(page + "\nend\n", "x", "\\2"), page.replace("1", "\\2") + "\nend\n")
 

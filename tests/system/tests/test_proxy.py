@@ -23,14 +23,14 @@ class Judging(unittest.TestCase):
     def judge(self, requests: list[Asked], noted: list[Seen], windows=(), cuts: bool = False) -> Row:
         return account(requests, noted, list(windows), cuts)
 
-    def test_what_was_answered_is_no_failure(self) -> None:
+    def test_answered_requests_are_not_failures(self) -> None:
         row = self.judge([asked("a", failure=""), asked("b", "GET", failure="")], [seen("a"), seen("b")])
         self.assertEqual((row.gets, row.posts, row.gets_failed, row.posts_failed, row.twice), (1, 1, 0, 0, 0))
 
-    def test_a_get_that_failed_counts_whoever_saw_it(self) -> None:
+    def test_a_failed_get_counts_also_if_a_server_saw_it(self) -> None:
         self.assertEqual(self.judge([asked("a", "GET")], [seen("a")], [(1.0, 1.1)]).gets_failed, 1)
 
-    def test_a_post_that_nobody_saw_failed_needlessly(self) -> None:
+    def test_a_post_that_no_server_saw_failed_needlessly(self) -> None:
         row = self.judge([asked("a")], [])
         self.assertEqual((row.posts_failed, row.needless), (1, 1))
 

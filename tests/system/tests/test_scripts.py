@@ -14,7 +14,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 INSTALL = REPOSITORY / "tests/install"
 # Parts of tests, of CI and of packages, which nobody runs by hand.
 PARTS = ("crates/", "tests/system/", ".ci/", "packages/rack/", "packages/plack/", "packages/python/", "packages/node/")
-# What the scripts themselves run.
+# Programs that the scripts themselves run.
 TOOLS = ("bash", "cat", "dirname", "id", "mktemp", "rm", "sed", "sort", "tr", "uniq")
 
 

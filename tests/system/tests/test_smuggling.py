@@ -99,7 +99,7 @@ class Judge(unittest.TestCase):
             before(cases, verdict)
         return verdict.misses
 
-    def test_what_is_not_to_the_letter_is_found(self) -> None:
+    def test_malformed_requests_are_found(self) -> None:
         missed = self.missed("chunked and a length [Content-Length: LENGTH\\r\\nTransfer",
                              lambda cases, verdict: check.before_strict("naive", cases, verdict))
         self.assertTrue(any("is sent no HTTP: Content-Length" in line for line in missed), missed)
@@ -124,7 +124,7 @@ class Judge(unittest.TestCase):
         for words in ("requests one behind the other", "have no case [content-length", "a request in a value"):
             self.assertEqual(self.missed(words, lambda cases, verdict: check.before_strict("naive", cases, verdict)), [])
 
-    def test_what_does_not_fit_is_found(self) -> None:
+    def test_contradictions_are_found(self) -> None:
         case = corpus.Case(17, "x", b"", corpus.Expected("seen", ("a", "next")))
         answered = programs.Logged(200, "")
         logged = judge.by_number([("GET /a-0017", answered), ("GET /next-0017", answered)])[17]

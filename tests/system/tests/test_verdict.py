@@ -1,4 +1,4 @@
-"""What fails a test: an invariant in both of its forms, a comparison of times in the measuring form only."""
+"""Tests of failures: a broken invariant fails both forms of a test, a late time only the measuring form."""
 
 from __future__ import annotations
 

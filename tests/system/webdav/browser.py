@@ -1,7 +1,7 @@
 """Chromium on the page of a listing with the form for uploads: what people do there, and what a stranger's page tries.
 
 Its arguments are the page's URL, that of a page of another site, and the files to upload, of which the last one is
-dropped on the page; with a folder before them, it saves pictures there. What it saw is printed as JSON."""
+dropped on the page; with a folder before them, it saves pictures there. It prints its observations as JSON."""
 
 from __future__ import annotations
 

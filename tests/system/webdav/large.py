@@ -29,7 +29,7 @@ def run(verdict: Verdict, place: pathlib.Path, short: bool, write: bool) -> None
     rows = {"serow": [], "nginx": []}
     server = Server.files(ours, "--write", "put", "--max-body", "unlimited", before=without_huge_pages)
     with server, nginx(theirs, short) as peer:
-        # What is allocated once.
+        # The first upload makes the allocations that last.
         upload(server.address, 64 << 20)
         if peer is not None:
             upload(peer, 64 << 20)

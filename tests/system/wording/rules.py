@@ -46,7 +46,7 @@ class Exemption:
 @dataclasses.dataclass(frozen=True)
 class Rule:
     write: str
-    # What it finds: the tests prove that it does.
+    # A text that it finds: the tests prove that it does.
     example: str
     text: re.Pattern[str] | None
     comments: re.Pattern[str] | None

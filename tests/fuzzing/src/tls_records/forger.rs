@@ -60,7 +60,7 @@ impl Forger {
         Record { bytes: [head, text].concat(), kind: if kind == 0 { u8::MAX } else { kind }, content }
     }
 
-    /// What was accepted of messages may be the last part of new keys, maybe with tickets in front of it.
+    /// Notes a record that was accepted: it may hold the last part of new keys, maybe with tickets in front of it.
     pub(super) fn note_accepted(&mut self, record: &Record) {
         if record.kind != HANDSHAKE || self.secret.is_none() {
             return;

@@ -31,7 +31,7 @@ pub(crate) enum ResponseFraming {
     UntilClose,
 }
 
-/// What goes wrong with a server's answer.
+/// A fault in a server's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,

@@ -109,7 +109,7 @@ pub(crate) enum Moment {
     Receiving(usize),
 }
 
-/// What no server may accept.
+/// A malformation that no server may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Malformation {
     TwoLengths,

@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const AT_A_TIME: usize = 100;
 const DATAGRAM: usize = 1350;
 
-/// What has come of a response.
+/// The part of a response that has arrived.
 #[derive(Default)]
 struct Answer {
     status: Option<u16>,
@@ -151,7 +151,7 @@ impl Client {
             self.socket.set_nonblocking(number > 0)?;
             match self.socket.recv_from(&mut datagram) {
                 Ok((length, from)) => {
-                    // What is not of this connection is dropped.
+                    // quiche refuses packets of other connections; they are dropped.
                     let _ = self.quic.recv(&mut datagram[..length], quiche::RecvInfo { from, to: self.local });
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
