@@ -14,7 +14,7 @@
 #include "../load/address.h"
 
 #define EVENTS 512
-/* What a proxy keeps for a connection at most: HAProxy's and nginx's buffers for bodies are as large. */
+/* The most bytes that a proxy keeps for a connection: HAProxy's and nginx's buffers for bodies are as large. */
 #define RECEIVE 16384
 #define BACKLOG 4096
 

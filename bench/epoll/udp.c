@@ -25,7 +25,7 @@
 #define FRAME 8
 #define TAG 16
 #define PAYLOAD (PACKET - HEADER - FRAME - TAG)
-/* What one datagram of IPv4 may contain before it is segmented. */
+/* The packets that one datagram of IPv4 may contain before it is segmented. */
 #define PACKETS (65507 / PACKET)
 #define BURST ((size_t)PACKETS * PAYLOAD)
 /* The head of a response, compressed by QPACK. */
@@ -108,7 +108,7 @@ static unsigned opened(struct question *question, ssize_t got)
     return wanted <= BURST ? wanted : 0;
 }
 
-/* What we seal must be equal to what OpenSSL seals, which does it on other processors. */
+/* Checks that packets sealed here equal those that OpenSSL seals, which does it on other processors. */
 static void prepare_wide(void)
 {
     unsigned char text[PACKET], theirs[PACKET + HEADER + TAG] = {0}, ours[PACKET + HEADER + TAG] = {0};

@@ -6,7 +6,7 @@ local function request(request)
   local key = request.headers.x_api_key
   if not key then return 401 end
   local now = serow.time()
-  -- What is owed for the requests so far, in seconds of the clock: it begins with now, and never runs ahead of it.
+  -- The debt of the requests so far, as a time of the clock: a request that would make it later than now is refused.
   local name = "bucket:" .. key
   local owed = math.max(serow.shared.get(name) or 0, now - burst / per_second) + 1 / per_second
   if owed > now then

@@ -14,7 +14,7 @@ helper database => sub {
     state %open;
     $open{$$} //= do {
         my $database = DBI->connect("dbi:SQLite:dbname=$ENV{DATABASE}", '', '', {RaiseError => 1, PrintError => 0, sqlite_unicode => 1});
-        # What the last second before a power failure wrote may be lost, as with most sites.
+        # Writes of the last second before a power failure may be lost, as with most sites.
         $database->do('PRAGMA synchronous = NORMAL');
         $database;
     };

@@ -18,7 +18,7 @@ class Notes < Sinatra::Base
 
     def token = Rack::Protection::AuthenticityToken.token(session)
 
-    # A connection for each thread. What the last second before a power failure wrote may be lost, as with most sites.
+    # A connection for each thread. Writes of the last second before a power failure may be lost, as with most sites.
     def database
       Thread.current[:notes_database] ||= SQLite3::Database.new(ENV.fetch("DATABASE"), results_as_hash: true).tap do |database|
         database.busy_timeout = 5000

@@ -1,4 +1,4 @@
-# The application of these tests. What it answers is known from the request's id and its path: system/proxy/content.py.
+# The application of these tests. Its answer is known from the request's id and its path: system/proxy/content.py.
 
 DONE = ENV.fetch('DONE')
 LEAKED = []

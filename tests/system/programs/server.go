@@ -1,5 +1,5 @@
-// An application in Go, at the unix socket that it is told, or at the one that it inherits. What it answers is known from the
-// request's id and its path: ../proxy/content.py.
+// An application in Go, on the unix socket that its arguments name, or on the one that it inherits. Its answer is known
+// from the request's id and its path: ../proxy/content.py.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// An application with Express. What it answers is known from the request's id and its path: ../proxy/content.py.
+// An application with Express. Its answer is known from the request's id and its path: ../proxy/content.py.
 'use strict'
 const fs = require('fs')
 const express = require('express')

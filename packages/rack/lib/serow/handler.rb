@@ -15,13 +15,13 @@ module Serow
     SWITCHES = %w[reuse-port preload].freeze
     # Rhebok's defaults, where they are others than Serow's.
     DEFAULTS = { 'processes' => '5', 'app-timeout' => '300s', 'max-requests' => '1000', 'out-of-band-gc' => '5' }.freeze
-    # What rackup itself adds, and what Serow does by itself.
+    # Options that are ignored: rackup itself adds them, or Serow does them by itself.
     PASSED_OVER = %w[
       Host Port Path ConfigFile OobGC MinGCPerRequest Chunked_Transfer ChunkedTransfer ErrRespawnInterval
       environment pid config AccessLog daemonize warn debug quiet server profile_file profile_mode heapfile require include
     ].freeze
 
-    # What a file for Rhebok (-O ConfigFile=…) says.
+    # The settings in a file for Rhebok (-O ConfigFile=…).
     class ConfigFile
       NAMES = {
         'host' => 'Host', 'port' => 'Port', 'path' => 'Path', 'backlog' => 'BackLog', 'reuseport' => 'ReusePort',

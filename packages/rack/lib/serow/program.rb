@@ -19,7 +19,7 @@ module Serow
       path if File.file?(path)
     end
 
-    # What to do if the program does not exist.
+    # Advice for a user whose program does not exist.
     def advice
       return "the program #{ENV['SEROW']} does not exist: correct $SEROW" if ENV['SEROW'] == path
 

@@ -34,7 +34,7 @@ my %WORDS = (
 my %SECONDS = map { $_ => 1 } qw(app-timeout spawn-interval);
 # Gazelle's defaults, where they are others than Serow's.
 my %DEFAULTS = (processes => 10, 'app-timeout' => '300s', 'max-requests' => 1000);
-# What Serow does by itself, or what there is nothing to do about.
+# Options that are ignored: Serow does them by itself, or has nothing to do for them.
 my %PASSED_OVER = map { $_ => 1 } qw(
     child_exit err_respawn_interval keepalive keepalive_timeout max_keepalive_reqs server_software server_ready listen
     host port socket interval
