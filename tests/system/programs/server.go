@@ -1,4 +1,4 @@
-// An application in Go, on the unix socket that its arguments name, or on the one that it inherits. Its answer is known
+// An application in Go, on the unix socket that $SOCKET names, or on the one that it inherits. Its answer is known
 // from the request's id and its path: ../proxy/content.py.
 package main
 
