@@ -46,7 +46,7 @@ pub(crate) fn schema() -> Value {
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
         .with("php", "The folder of PHP scripts of the site: short for one route with the path /*.", php())
         .with("cgi", "The CGI programs of the site: short for one route with the path /*.", cgi())
-        .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
+        .with("route", "Routes: which handler answers under which path. The first one that fits counts.", list_of(route()));
     let site = one_of(site.schema(), &["app", "cgi", "files", "php", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
@@ -170,10 +170,10 @@ fn route() -> Value {
         .and(Shape::of::<LogSettings>())
         .and(Shape::of::<PolicySettings>())
         .and(Shape::of::<AccessSettings>())
-        .with("when", "What a request must be besides its path and method.", Shape::of::<WhenTable>().schema())
-        .with("files", "Answers with what lies in a folder.", files())
-        .with("app", "Answers with what an application answers.", app())
-        .with("proxy", "Answers with what other servers answer.", proxy())
+        .with("when", "Conditions of a request besides its path and method.", Shape::of::<WhenTable>().schema())
+        .with("files", "Answers with the files of a folder.", files())
+        .with("app", "Answers with the responses of an application.", app())
+        .with("proxy", "Answers with the responses of other servers.", proxy())
         .with("php", "Answers with a folder of PHP scripts.", php())
         .with("cgi", "Answers with CGI programs.", cgi())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())

@@ -112,7 +112,7 @@ fn parse(text: &str) -> Result<Address, &'static str> {
     let ip = match host {
         "" => Ipv6Addr::UNSPECIFIED.into(),
         "localhost" => Ipv4Addr::LOCALHOST.into(),
-        host => return Err(what_is_wrong_with(host, text)),
+        host => return Err(explain(host, text)),
     };
     let port = digits(port).and_then(|port| port.parse().ok());
     let port = port.ok_or("a port is a number from 0 to 65535")?;
@@ -120,7 +120,7 @@ fn parse(text: &str) -> Result<Address, &'static str> {
 }
 
 /// Explains why `text`, whose part before the last colon is `host`, is not a socket address.
-fn what_is_wrong_with(host: &str, text: &str) -> &'static str {
+fn explain(host: &str, text: &str) -> &'static str {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let is_ip = |text: &str| text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
     if host.parse::<Ipv4Addr>().is_ok() || (host.ends_with(']') && is_ip(host)) {

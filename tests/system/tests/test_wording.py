@@ -47,9 +47,16 @@ class Prose(unittest.TestCase):
         self.assertEqual(in_markdown("<!-- wording: ignore -->\nanew\n<!-- wording: check -->\nanew\n"), ["4:1 anew"])
 
     def test_a_sentence_with_who_as_its_subject_is_found_and_a_question_is_not(self):
-        self.assertEqual(in_markdown("Who posts has to show the token.\n"), ["1:1 Who posts"])
+        self.assertEqual(in_markdown("Who posts has to show the token.\n"), ["1:1 Who"])
         self.assertEqual(in_markdown("Who posts, and who shows the token?\n"), [])
         self.assertEqual(in_markdown("The user who posts shows the token.\n"), [])
+
+    def test_sentences_have_a_subject_that_acts(self):
+        self.assertEqual(in_markdown("What is kept is small. Nobody reads it.\n"), ["1:1 What", "1:24 Nobody"])
+        self.assertEqual(in_markdown("## What is kept?\n"), [])
+        self.assertEqual(found("// Whoever waits\n// is woken.\nfn what_is_kept() {}\n"), ["1:4 Whoever", "3:4 what_is_kept"])
+        self.assertEqual(found("# Kept:\n# What is left.\ndef test_who_waits(): pass\n", "tests/example.py"),
+                         ["2:3 What", "3:5 test_who_waits"])
 
     def test_requested_things_may_be_asked_for(self):
         self.assertEqual(in_markdown("It was asked for. The client is asked to retry.\n"), [])

@@ -11,7 +11,7 @@ import subprocess
 from . import commits, rules, sources
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-DESCRIPTION = """Finds wording that the glossary in CONTRIBUTING.md replaces.
+DESCRIPTION = """Finds wording that docs/internals/glossary.md replaces.
 The rules and their exceptions are in tests/system/wording/rules.toml."""
 CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs", "tests/fuzzing/**/*.rs",
            "tests/**/*.py", "bench/**/*.py", "packages/**/*.py", "findings/*.sh")
@@ -30,7 +30,7 @@ def main() -> int:
         print("".join(f"{finding}\n" for finding in findings), end="")
     print("".join(f"{line}\n" for line in long), end="")
     if findings or long:
-        print(f"{len(findings)} findings, {len(long)} long commit subjects. The glossary is in CONTRIBUTING.md, "
+        print(f"{len(findings)} findings, {len(long)} long commit subjects. The glossary is docs/internals/glossary.md, "
               f"the exceptions are in {rules.FILE.relative_to(REPOSITORY)}.")
     return int(bool(findings or long))
 

@@ -60,7 +60,7 @@ class Texts:
 
     whole: str
     prose: list[Prose]
-    # For rules of sentences: prose without string literals, and the comments of code.
+    # Those that are not documentation.
     comments: list[Prose]
     names: list[tuple[int, str]]
     types: list[tuple[int, str]]
@@ -77,7 +77,7 @@ def read(path: pathlib.Path, in_tests: bool) -> Texts:
     if path.suffix in (".py", ".sh"):
         return Texts(text, [], [Prose(script(text))], [(found.start(1), found.group(1)) for found in FUNCTION.finditer(text)], [])
     prose = [Prose(toml(text) if path.suffix == ".toml" else markdown(text))]
-    return Texts(text, prose, prose, [], [])
+    return Texts(text, prose, [], [], [])
 
 
 def blank(text: str) -> str:
@@ -145,9 +145,9 @@ def rust(text: str, in_tests: bool) -> Texts:
             if before in ("struct", "enum", "union", "trait", "type"):
                 types.append((start, name))
             before = name
-    docs = Prose(outside_fences("".join(docs)))
-    comments = [docs, Prose(outside_fences("".join(lines)))]
-    return Texts(text, [docs, Prose("".join(strings))], comments, [(offset, name) for name, offset in names.items()], types)
+    prose = [Prose(outside_fences("".join(docs))), Prose("".join(strings))]
+    comments = [Prose(outside_fences("".join(lines)))]
+    return Texts(text, prose, comments, [(offset, name) for name, offset in names.items()], types)
 
 
 def literal(token: str) -> str:

@@ -7,7 +7,7 @@ use super::AdminClientArguments;
 /// The options of `serow cache`.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
-    /// What is listed: the URLs or hosts that take the most memory, the URLs requested most, or the tags that the most
+    /// Entries to list: the URLs or hosts that take the most memory, the URLs requested most, or the tags that the most
     /// responses have.
     #[arg(long, value_name = "WHAT", default_value = "largest")]
     pub(crate) by: CacheOrderChoice,

@@ -73,7 +73,7 @@ pub(crate) fn text() -> String {
         "The keys [around handlers](#around-handlers), those of [access](#access) and the [rules about header fields](#rules-about-header-fields) may \
          be written here, too.\n\n",
     );
-    text.push_str("### `when = { … }`\n\nWhat a request must be besides its path and method: see [matching](matching.md#conditions). \
+    text.push_str("### `when = { … }`\n\nConditions of a request besides its path and method: see [matching](matching.md#conditions). \
          Others continue with the next routes.\n\n");
     push(&mut text, "#### Conditions", &Shape::of::<WhenTable>());
     text.push_str("A route has either `path` or `path-regex`, and exactly one of the following handlers:\n\n");

@@ -15,7 +15,7 @@ pub(super) fn all(results: &Results) -> Vec<String> {
         table("Statuses", &statuses(results)),
         table("Errors", &errors(results)).replacen("<div>", "<div class=\"bad\">", 1),
         table("Latencies", &latencies(&results.latencies)),
-        table("What was run", &run(results)),
+        table("Run", &run(results)),
     ]
 }
 
