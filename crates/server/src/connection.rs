@@ -1,6 +1,6 @@
 //! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
-use std::{future::poll_fn, net::SocketAddr, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
+use std::{net::SocketAddr, ops::ControlFlow, rc::Rc, sync::Arc};
 
 use serow_message::{Connection, Handler, Peer, PeerCredentials, Scheme};
 use serow_net::{Accepted, Socket, Wire};
@@ -9,14 +9,14 @@ use serow_net::{Accepted, Socket, Wire};
 use crate::http2;
 use crate::{
     alternative_service::AlternativeService,
-    client_rules::ClientRefusal,
+    before_request::{Ended, receive},
     connection_counter::ConnectionGuard,
     http1,
     listener_terms::ListenerTerms,
     proxy_header,
     status::Counters,
     tls::{self, TlsAcceptor},
-    transport::{Transport, TransportError},
+    transport::Transport,
     versions::SpokenVersion,
     worker::Worker,
 };
@@ -66,17 +66,6 @@ struct Ends {
 struct Begun {
     connection: Connection,
     version: SpokenVersion,
-}
-
-/// Why a connection ended before its first request.
-pub(crate) enum Ended {
-    /// Not an error: the client disconnected, or the server stops.
-    Quietly(&'static str),
-    /// Its first bytes are invalid.
-    Refused(&'static str),
-    /// Its client may not connect.
-    Client(ClientRefusal),
-    TransportError(TransportError),
 }
 
 /// Receives what comes before the first request.
@@ -138,38 +127,6 @@ async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transpo
     }
 }
 
-/// Receives until `look` has found what it looks for.
-pub(crate) async fn receive<H: Handler, T>(
-    worker: &Worker<H>,
-    transport: &mut Transport<H>,
-    look: impl Fn(&mut Transport<H>) -> ControlFlow<T>,
-) -> Result<T, Ended> {
-    poll_fn(|context| {
-        loop {
-            if let ControlFlow::Break(found) = look(transport) {
-                return Poll::Ready(Ok(found));
-            }
-            let was_silent = transport.is_silent();
-            match transport.poll_fill(context) {
-                Poll::Ready(Ok(1..)) if was_silent => transport.allow_idle(worker.settings.timeouts.head),
-                Poll::Ready(Ok(1..)) => {}
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
-                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::TransportError(broken))),
-                Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_handshaking() => {
-                    let parted = transport.poll_drain_grace(context);
-                    return parted.map(|()| Err(Ended::Quietly("the server stops")));
-                }
-                Poll::Pending => {
-                    transport.deadline.end_drain_grace(worker.settings.timeouts.head);
-                    let overdue = transport.deadline.poll_overdue(context);
-                    return overdue.map(|()| Err(Ended::TransportError(TransportError::TimedOut)));
-                }
-            }
-        }
-    })
-    .await
-}
-
 impl Ended {
     #[cold]
     fn count(&self, counters: &Counters, wire: &Wire) {
@@ -179,19 +136,6 @@ impl Ended {
             Self::Client(refusal) => counters.note_refused_client(*refusal),
             Self::TransportError(error) if tls::has_failed(wire, error) => counters.handshakes_failed.add(1),
             Self::TransportError(_) => {}
-        }
-    }
-}
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Quietly(reason) | Self::Refused(reason) => formatter.write_str(reason),
-            Self::Client(refusal) => refusal.fmt(formatter),
-            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
-                error.fmt(formatter)
-            }
-            Self::TransportError(TransportError::TimedOut) => formatter.write_str("timed out before the first request"),
         }
     }
 }

@@ -36,6 +36,7 @@
 mod accepting;
 mod access_log;
 mod alternative_service;
+mod before_request;
 mod bound_server;
 mod client_rules;
 mod connection;
@@ -59,7 +60,7 @@ mod proxy_header;
 mod quic;
 #[cfg(feature = "http3")]
 mod quic_accepting;
-#[cfg(feature = "http3")]
+#[cfg_attr(not(feature = "http3"), path = "no_quic_handshakes.rs")]
 mod quic_handshakes;
 #[cfg(feature = "http3")]
 mod quic_sockets;
@@ -100,7 +101,7 @@ pub use serow_tls::{
 };
 
 #[cfg(feature = "proxy-protocol")]
-pub use self::proxy_header::ProxyProtocol;
+pub use self::settings::ProxyProtocol;
 #[cfg(feature = "http3")]
 pub use self::quic_sockets::SharedQuicSockets;
 #[cfg(feature = "http2")]

@@ -14,9 +14,6 @@ pub(crate) struct QuicSockets {
     workers: usize,
 }
 
-#[derive(Default)]
-pub(crate) struct Handshakes {}
-
 impl QuicSockets {
     pub(crate) fn new(workers: usize, _: QuicPlan, _: bool, _: &Settings) -> Self {
         Self { workers }

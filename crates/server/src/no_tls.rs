@@ -5,7 +5,7 @@ use serow_net::Wire;
 
 use crate::{
     Error,
-    connection::Ended,
+    before_request::Ended,
     transport::{Transport, TransportError},
     versions::{SpokenVersion, Versions},
     worker::Worker,

@@ -2,6 +2,5 @@
 
 pub(crate) use crate::{
     quic_accepting::{QuicSocket, accept},
-    quic_handshakes::Handshakes,
     quic_sockets::{QuicPlan, QuicSockets},
 };

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use serow_pacing::Pacing;
 
-use crate::{proxy_header::ProxyProtocol, versions::Versions};
+use crate::versions::Versions;
 
-/// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late,
-/// longer ones
-/// at most half a second.
+/// The timeouts of connections. None expires early; those below 4 s expire at most a few milliseconds late, longer
+/// ones at most half a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as in h2o.
@@ -99,6 +98,24 @@ const MAX_BODY: u64 = 10 << 20;
 
 /// The limit of `http::Uri`: a longer target could not be passed to a service.
 const MAX_TARGET_LENGTH: usize = u16::MAX as usize - 1;
+
+/// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front
+/// sends the client's address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// They do not begin with one.
+    #[default]
+    Off,
+    /// All do; the server closes a connection that does not. Only for listeners that only the proxy can reach: a
+    /// client that sends the header can claim any address.
+    Required,
+}
+
+impl ProxyProtocol {
+    pub(crate) fn is_required(self) -> bool {
+        self == Self::Required
+    }
+}
 
 /// All settings of a running server.
 #[derive(Clone, Copy, Debug, Default)]

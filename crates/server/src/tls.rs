@@ -11,7 +11,7 @@ use serow_tls::{
 
 use crate::{
     Error,
-    connection::{self, Ended},
+    before_request::{self, Ended},
     transport::{Transport, TransportError},
     versions::{SpokenVersion, Versions},
     worker::Worker,
@@ -68,7 +68,7 @@ async fn await_certificate<H: Handler>(
     transport: &mut Transport<H>,
     acceptor: &TlsAcceptor,
 ) -> Result<(), Ended> {
-    let demand = connection::receive(worker, transport, |transport| match acceptor.demand(&transport.input) {
+    let demand = before_request::receive(worker, transport, |transport| match acceptor.demand(&transport.input) {
         CertificateDemand::Unknown => ControlFlow::Continue(()),
         demand => ControlFlow::Break(demand),
     });

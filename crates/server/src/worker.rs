@@ -9,7 +9,7 @@ use crate::{
     AccessLog,
     client_rules::ClientPolicy,
     connection_counter::{ConnectionCounter, ConnectionGuard},
-    quic::Handshakes,
+    quic_handshakes::Handshakes,
     settings::Settings,
     status::Counters,
 };
