@@ -9,10 +9,7 @@ use std::{
 };
 
 use crate::{
-    growing::GrowingContent,
-    key::Key,
-    store::{MemoryStore, StoreVersion},
-    storing::StorableHead,
+    growing::GrowingContent, key::Key, store::MemoryStore, store_version::StoreVersion, storing::StorableHead,
     tags::TagNames,
 };
 

@@ -58,6 +58,7 @@ mod reuse;
 mod reuse_rules;
 mod rules;
 mod store;
+mod store_version;
 mod stored;
 mod stored_body;
 mod stored_content;
@@ -89,7 +90,8 @@ pub use self::{
     reuse::{Reuse, may_replace_error, reuse},
     reuse_rules::{ReuseRules, StaleSpan, ValidationRule},
     rules::CacheRules,
-    store::{MemoryStore, RecordVerdict, Resource, ResourceSize, StoreVersion, is_part_of_use},
+    store::{MemoryStore, RecordVerdict, Resource, ResourceSize, is_part_of_use},
+    store_version::StoreVersion,
     stored::{Storable, Stored, StoredHead},
     stored_body::{StoredBody, StoredPart},
     stored_content::{ContentFile, ContentReference, ContentWriter, KeptContent, StoredContent},

@@ -21,6 +21,7 @@ use crate::{
     invalidated::Invalidated,
     key::Key,
     purge::PurgeMode,
+    store_version::StoreVersion,
     stored::{Storable, Stored},
     stored_body::StoredBody,
     storing::StorableHead,
@@ -52,11 +53,6 @@ pub struct MemoryStore {
     /// The part of the store that outlives the process.
     persistent: OnceLock<PersistentPart>,
 }
-
-/// The instant at which a request was forwarded. A response to the request is stored only if its URI was not invalidated
-/// since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoreVersion(pub(crate) u64);
 
 /// Bytes that a resource is counted as.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use crate::{
     conditional::select_of_part,
     freshness::Freshness,
     reuse_rules::ReuseRules,
-    store::StoreVersion,
+    store_version::StoreVersion,
     stored_body::StoredBody,
     storing::StorableHead,
     tags::{Tag, TagNames},

@@ -46,7 +46,11 @@ pub(crate) fn schema() -> Value {
         .with("proxy", "The handler of the site: short for one route with the path /*.", proxy())
         .with("php", "The folder of PHP scripts of the site: short for one route with the path /*.", php())
         .with("cgi", "The CGI programs of the site: short for one route with the path /*.", cgi())
-        .with("route", "Routes: which handler answers under which path. The first one that fits counts.", list_of(route()));
+        .with(
+            "route",
+            "Routes: which handler answers under which path. The first one that fits counts.",
+            list_of(route()),
+        );
     let site = one_of(site.schema(), &["app", "cgi", "files", "php", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();

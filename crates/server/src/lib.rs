@@ -100,10 +100,10 @@ pub use serow_tls::{
     SharedSecret, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, UnknownNames, kept_text,
 };
 
-#[cfg(feature = "proxy-protocol")]
-pub use self::settings::ProxyProtocol;
 #[cfg(feature = "http3")]
 pub use self::quic_sockets::SharedQuicSockets;
+#[cfg(feature = "proxy-protocol")]
+pub use self::settings::ProxyProtocol;
 #[cfg(feature = "http2")]
 pub use self::versions::Versions;
 pub use self::{

@@ -102,6 +102,7 @@ const MAX_TARGET_LENGTH: usize = u16::MAX as usize - 1;
 /// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front
 /// sends the client's address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "proxy-protocol"), allow(unreachable_pub, reason = "without the feature, nobody can set it"))]
 pub enum ProxyProtocol {
     /// They do not begin with one.
     #[default]

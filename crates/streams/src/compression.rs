@@ -12,7 +12,7 @@ mod text;
 
 pub use self::{
     coding_error::CodingError,
-    dynamic_table::{DynamicTable, ENTRY_OVERHEAD, Line},
+    dynamic_table::{DynamicTable, Line},
     recent::{Hash, Recent},
     static_table::StaticTable,
     text::{Text, Texts, write_text, write_text_prefixed},

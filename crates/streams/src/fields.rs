@@ -13,7 +13,7 @@ mod field_error;
 mod name;
 
 pub use self::{
-    decoded_field::DecodedField,
+    decoded_field::{DecodedField, ENTRY_OVERHEAD},
     field_error::FieldError,
     name::{Name, Pseudo},
 };

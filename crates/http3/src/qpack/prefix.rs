@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_streams::compression::{ENTRY_OVERHEAD, integer};
+use serow_streams::{compression::integer, fields::ENTRY_OVERHEAD};
 
 use super::DecodeError;
 

@@ -2,7 +2,10 @@
 
 use alloc::vec::Vec;
 
-use serow_streams::compression::{DynamicTable, ENTRY_OVERHEAD, Line, Texts, integer};
+use serow_streams::{
+    compression::{DynamicTable, Line, Texts, integer},
+    fields::ENTRY_OVERHEAD,
+};
 
 use super::{
     EncoderStreamError,

@@ -6,7 +6,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use crate::fields::{FieldError, Name};
+use crate::fields::{DecodedField, ENTRY_OVERHEAD, FieldError, Name};
 
 /// Entries, the newest of which has the lowest index.
 #[derive(Debug)]
@@ -55,6 +55,15 @@ impl Line<'_> {
     /// Whether this is its name, whatever the case.
     pub fn is_named(&self, kind: Name, name: &[u8]) -> bool {
         self.name_kind == kind && (kind != Name::Other || self.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl<'a> Line<'a> {
+    /// As it is shown.
+    #[inline]
+    #[must_use]
+    pub fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
+        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, error: self.error }
     }
 }
 
@@ -262,9 +271,6 @@ impl DynamicTable {
         *self = Self::new(self.capacity);
     }
 }
-
-/// The bytes that an entry counts beside its text (RFC 7541 §4.1).
-pub const ENTRY_OVERHEAD: usize = 32;
 
 /// Room for the entries of a usual request or response, so that a connection of one does not allocate again and again.
 const FIRST_TEXT: usize = 256;

@@ -1,7 +1,6 @@
 //! A field as a decoder shows it.
 
 use super::{FieldError, Name};
-use crate::compression::Line;
 
 /// A field as it was received; it may have an error.
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +22,9 @@ impl DecodedField<'_> {
     #[must_use]
     #[inline]
     pub fn list_size(&self) -> usize {
-        self.name.len() + self.value.len() + crate::compression::ENTRY_OVERHEAD
+        self.name.len() + self.value.len() + ENTRY_OVERHEAD
     }
 }
 
-impl<'a> Line<'a> {
-    /// As it is shown.
-    #[inline]
-    #[must_use]
-    pub fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
-        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, error: self.error }
-    }
-}
+/// The bytes that a field counts beside its text (RFC 7541 §4.1).
+pub const ENTRY_OVERHEAD: usize = 32;
