@@ -51,7 +51,6 @@ use serow_net::time;
 // That of the system, unless a test sets the clock.
 use tokio::time::Instant;
 
-pub(crate) use self::demand::Identified;
 pub use self::{
     contents::{ContentsLine, ContentsOrder},
     counters::CacheReport,

@@ -7,7 +7,7 @@ use serow_scripts::ChosenRoute;
 
 use crate::{
     RouteHandler, SitePolicies,
-    site_handler::{refused, respond, routed as routed_by_path},
+    routed_response::{refused, respond, routed as routed_by_path},
     site_response::SiteResponse,
 };
 

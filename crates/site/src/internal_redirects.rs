@@ -15,9 +15,7 @@ use serow_gateway::{ErrorReason, InternalRedirect, LimitRate, error_page};
 use serow_message::{InformationalSender, StatusCode};
 use serow_router::HeaderChanges;
 
-use crate::{
-    InternalRoutes, Rate, internal_routes::not_found, site_response::SiteResponse, strict_transport::StrictTransport,
-};
+use crate::{InternalRoutes, Rate, site_response::SiteResponse, strict_transport::StrictTransport};
 
 /// The response of a content, or the one that it names to be sent in its place.
 pub(crate) struct FollowedResponse {
@@ -129,7 +127,7 @@ impl FollowedResponse {
                 InternalRedirect::File(_) => "which is not in the folder of a route with `internal = true`",
             };
             self.internal.warn(host, path, &format!("{}, {text}", self.named));
-            return Err(not_found(&request.headers));
+            return Err(error_page(StatusCode::NOT_FOUND, &request.headers));
         };
         let refuses_ranges = self.kept.as_ref().is_some_and(|kept| kept.is_whole);
         Ok(self.internal.respond(request.to(target, refuses_ranges)))

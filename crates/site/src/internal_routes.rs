@@ -6,13 +6,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow::{Request, Response, Target};
+use serow::{Request, Target};
 use serow_gateway::{InternalRedirect, LogLimit};
 use serow_message::percent::encode_path;
 use serow_router::Router;
 
 use crate::{
-    RouteHandler, RoutePolicy, per_thread::PerThread, phases::Phases, site_handler::respond,
+    RouteHandler, RoutePolicy, per_thread::PerThread, phases::Phases, routed_response::respond,
     site_response::SiteResponse,
 };
 
@@ -113,11 +113,6 @@ impl std::fmt::Debug for InternalRoutes {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("InternalRoutes").field("roots", &self.shared.roots).finish_non_exhaustive()
     }
-}
-
-/// The response in place of one that leads nowhere.
-pub(crate) fn not_found(request: &serow::Headers) -> Response {
-    serow_gateway::error_page(serow::StatusCode::NOT_FOUND, request)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! | subject | file |
 //! | --- | --- |
 //! | the request as it was received, and as all parts see it | `received_request.rs` |
-//! | one route, or sites with routes | `route_handler.rs`, `site_handler.rs` |
+//! | the handler of a server; its sites, and the policies of sites | `site_handler.rs`, `site.rs`, `site_policies.rs` |
+//! | one route; the response to a request that was routed | `route_handler.rs`, `routed_response.rs`, `chosen_route.rs` |
 //! | folder, application or proxy | `content.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
 //! | sites with addresses of their own | `sites_by_address.rs` |
@@ -28,6 +29,7 @@ mod cache;
 mod chosen_route;
 mod content;
 mod examination;
+mod identified;
 mod internal_redirects;
 mod internal_routes;
 mod maintenance;
@@ -38,9 +40,12 @@ mod policy;
 mod received_request;
 mod refusals;
 mod route_handler;
+mod routed_response;
 mod scripts;
 mod serving;
+mod site;
 mod site_handler;
+mod site_policies;
 mod site_response;
 mod site_scripts;
 mod sites_by_address;
@@ -65,9 +70,11 @@ pub use self::{
     },
     route_handler::RouteHandler,
     scripts::{ScriptedSite, Scripts},
-    serving::{TlsPolicy, handler, start},
-    site_handler::{Admission, Site, SitePolicies},
+    serving::{handler, start},
+    site::Site,
+    site_handler::Admission,
+    site_policies::SitePolicies,
     site_scripts::SiteScripts,
     sites_by_address::SitesByAddress,
-    to_tls::Redirected,
+    to_tls::{Redirected, TlsPolicy},
 };

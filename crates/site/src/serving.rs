@@ -1,31 +1,18 @@
 //! Serving, with what TLS needs around the handler.
 
-use std::time::Duration;
-
 use serow::{Address, BoundServer, Handler, RunningServer};
-use serow_acme::HttpChallenges;
 use serow_bans::Bans;
 use serow_gateway::TrustedProxies;
 
 use crate::{
-    MaintenanceSwitch, Redirected,
-    site_handler::{Admission, Site, SiteHandler},
+    MaintenanceSwitch, Site,
+    site_handler::{Admission, SiteHandler},
+    to_tls::TlsPolicy,
 };
 
-/// The measures that a server takes because it has TLS. By default none.
-#[derive(Clone, Debug, Default)]
-pub struct TlsPolicy {
-    /// How long browsers use TLS only (HSTS).
-    pub strict_transport: Option<Duration>,
-    /// Which connections without TLS are redirected to TLS.
-    pub redirected: Redirected,
-    /// Answers to the authority that validates names over HTTP; they come before redirects.
-    pub challenges: Option<HttpChallenges>,
-}
-
-/// Starts the server, and returns when it serves; while maintenance goes on, clients receive 503, and banned ones 403. Trusted proxies name the client
-/// and its scheme, for maintenance and for redirects to TLS; [`Router::with_trusted`](serow_router::Router::with_trusted)
-/// has those for routes.
+/// Starts the server, and returns when it serves; while maintenance goes on, clients receive 503, and banned ones 403.
+/// Trusted proxies name the client and its scheme, for maintenance and for redirects to TLS;
+/// [`Router::with_trusted`](serow_router::Router::with_trusted) has those for routes.
 ///
 /// # Errors
 ///

@@ -1,9 +1,24 @@
 //! Redirects requests that come without TLS to the same URL with TLS.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use serow::{KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
+use serow_acme::HttpChallenges;
 use serow_gateway::TrustedProxies;
+
+/// The measures that a server takes because it has TLS. By default none.
+#[derive(Clone, Debug, Default)]
+pub struct TlsPolicy {
+    /// How long browsers use TLS only (HSTS).
+    pub strict_transport: Option<Duration>,
+    /// Which connections without TLS are redirected to TLS.
+    pub redirected: Redirected,
+    /// Answers to the authority that validates names over HTTP; they come before redirects.
+    pub challenges: Option<HttpChallenges>,
+}
 
 /// Which connections without TLS are redirected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

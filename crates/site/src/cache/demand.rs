@@ -5,6 +5,7 @@ use serow_cache::{Key, RequestControl};
 use serow_message::{InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
 use super::settings::{CacheSettings, cookies};
+use crate::identified::Identified;
 
 /// The parts of a request that the cache looks at.
 #[derive(Debug)]
@@ -15,11 +16,6 @@ pub(super) struct Demand {
     pub(super) has_credentials: bool,
     pub(super) is_head: bool,
 }
-
-/// In the extensions of a request: an access check has found out its user. The response of a handler may depend on the
-/// user, whatever field the user was found in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Identified;
 
 /// The cache's decision about a request.
 pub(super) enum Admission {

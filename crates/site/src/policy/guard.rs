@@ -36,7 +36,7 @@ use super::{
     client_requests::{ClientRequest, ClientRequests},
     rate_limit::{Limited, RateLimit, whole_seconds},
 };
-use crate::{cache::Identified, refusals};
+use crate::{identified::Identified, refusals};
 
 /// The checks that a request must pass before it reaches the handler of a site or a route; by default none.
 #[derive(Clone, Debug, Default)]
