@@ -8,9 +8,10 @@ use toml::{
 };
 
 use crate::{
-    environment, include,
+    environment,
+    fault::Fault,
+    include,
     place::{Place, Step},
-    problem::Fault,
     sources::Sources,
     syntax,
 };

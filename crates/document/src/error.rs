@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{printable::on_one_line, problem::Fault, sources::Sources};
+use crate::{fault::Fault, printable::on_one_line, sources::Sources};
 
 /// Why a settings file is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use toml::{
 
 use crate::{
     environment,
+    fault::Fault,
     file::{self, Source},
-    problem::Fault,
     sources::Sources,
 };
 

@@ -16,6 +16,7 @@ mod document;
 pub mod environment;
 mod error;
 mod excerpt;
+mod fault;
 pub mod file;
 pub mod include;
 pub mod names;
@@ -28,8 +29,9 @@ mod syntax;
 pub use self::{
     document::{Document, Format, Part, Table, Value},
     error::ConfigurationError,
+    fault::Fault,
     include::{Disk, Files},
     place::{Place, Step},
-    problem::{Fault, Problem, Problems},
+    problem::{Problem, Problems},
     sources::Sources,
 };

@@ -1,15 +1,14 @@
 //! The problems of a settings file, and how they are shown.
 
-use std::{cell::RefCell, fmt::Display, ops::Range};
+use std::{cell::RefCell, fmt::Display};
 
 use serde::de::{self, Expected, Unexpected};
 
 use crate::{
     document::{Document, Part},
-    excerpt::{excerpt, position},
+    fault::Fault,
     names::{self, Telling},
     place::Place,
-    printable::on_one_line,
 };
 
 /// Something that is wrong with what stands at a place.
@@ -102,36 +101,6 @@ impl Problems {
         let mut faults: Vec<_> = self.found.into_inner().into_iter().map(|problem| problem.found(document)).collect();
         faults.sort_by_key(|fault| fault.span.as_ref().map(|span| span.start));
         faults
-    }
-}
-
-/// Something wrong, and where in the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Nothing where it is about the file as a whole.
-    pub span: Option<Range<usize>>,
-    /// The problem, and what to do about it.
-    pub text: String,
-}
-
-impl Fault {
-    /// The same, in a text that begins at this offset.
-    pub fn moved(self, start: usize) -> Self {
-        Self { span: self.span.map(|span| span.start + start..span.end + start), ..self }
-    }
-
-    /// The same, with offsets from the start of its text.
-    pub fn moved_back(&self, start: usize) -> Self {
-        let back = |offset: usize| offset.saturating_sub(start);
-        Self { span: self.span.as_ref().map(|span| back(span.start)..back(span.end)), text: self.text.clone() }
-    }
-
-    /// The fault as it is shown: what and where, and the line of the file.
-    pub fn show(&self, name: &str, text: &str) -> String {
-        let fault = on_one_line(&self.text);
-        let Some(span) = &self.span else { return format!("{name}: {fault}\n") };
-        let at = position(text, span.start);
-        format!("{name}:{}:{}: {fault}\n{}\n", at.line, at.column, excerpt(text, span))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The texts that a configuration is made of: the settings file, and those that it includes.
 
-use crate::{printable::on_one_line, problem::Fault};
+use crate::{fault::Fault, printable::on_one_line};
 
 /// The texts of a configuration, as if they stood behind each other: each place in one of them has an offset of its
 /// own.

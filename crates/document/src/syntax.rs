@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::de::Error;
 
-use crate::{names::shown, problem::Fault};
+use crate::{fault::Fault, names::shown};
 
 /// The errors of a text that is not TOML: one for each line, and not many, since one leads to another.
 pub(crate) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {

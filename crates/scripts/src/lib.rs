@@ -15,7 +15,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | the text of a script, read once per generation, and its check | `script.rs` |
+//! | the text of a script, read once per generation, and its check | `script_source.rs`, `script.rs` |
 //! | each thread has a Lua state for each script | `states.rs`, `state.rs`, `loading.rs`, `prelude.lua` |
 //! | a function runs in a coroutine; most end without having waited, and the coroutine is used again | `state.rs` |
 //! | what it waits for (a body, a time, another server) happens outside of Lua, and then it goes on | `operation.rs`, `exchange.rs` |

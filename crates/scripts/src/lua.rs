@@ -20,6 +20,7 @@ mod request_fields;
 mod response_cell;
 mod sandbox;
 mod script;
+mod script_source;
 mod shared_dictionary;
 mod state;
 mod states;

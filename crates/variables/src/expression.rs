@@ -5,7 +5,7 @@ use std::{error::Error, fmt, str::FromStr};
 use regex::bytes::{Regex, RegexBuilder};
 use smallvec::SmallVec;
 
-use crate::{literals::Literals, scope::check_new_name};
+use crate::{literals::Literals, reserved_names::check_new_name};
 
 /// A regular expression, as the crate [`regex`] reads it. Matching takes time that is linear in the text, whatever a
 /// client sends.

@@ -22,7 +22,7 @@
 //! | the request that the values are taken from | `source.rs` |
 //! | the path as routes and `$uri` have it | `clean_path.rs` |
 //! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
-//! | which names a text may use | `scope.rs` |
+//! | the names that a text may use, and those that captures and maps cannot have | `scope.rs`, `reserved_names.rs` |
 //! | tables from values to values | `map.rs`, `maps.rs` |
 //! | which of many patterns a text may match | `literals.rs`, `literal_index.rs` |
 //! | regular expressions of bounded size; patterns of values | `expression.rs`, `value_pattern.rs` |
@@ -37,6 +37,7 @@ mod literals;
 mod map;
 mod maps;
 mod name;
+mod reserved_names;
 mod scope;
 mod source;
 mod text;
@@ -54,7 +55,8 @@ pub use self::{
     map::Map,
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,
-    scope::{SERVER_NAME, Scope},
+    reserved_names::SERVER_NAME,
+    scope::Scope,
     source::Source,
     text::{Part, Piece, Text, read_pieces},
     value_pattern::{Letters, ValuePattern, ValuePatterns},

@@ -5,7 +5,8 @@ use std::{collections::HashMap, error::Error, fmt, sync::Arc};
 use crate::{
     expression::InvalidExpression,
     map::Map,
-    scope::{Scope, check_new_name},
+    reserved_names::check_new_name,
+    scope::Scope,
     text::{Part, Piece, Text, read_pieces},
     value_pattern::{Letters, ValuePattern},
     variable::Variable,

@@ -219,3 +219,10 @@ fn request_line(source: &Source<'_>, output: &mut Vec<u8>) {
         output.extend_from_slice(part.as_bytes());
     }
 }
+
+/// Beginnings of names with a part of their own: of a field, a cookie, an argument, a claim.
+pub(crate) const PREFIXES: [&str; 4] = [FIELD, COOKIE, ARGUMENT, CLAIM];
+pub(crate) const FIELD: &str = "http_";
+pub(crate) const COOKIE: &str = "cookie_";
+pub(crate) const ARGUMENT: &str = "arg_";
+pub(crate) const CLAIM: &str = "jwt_claim_";

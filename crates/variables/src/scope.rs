@@ -1,13 +1,14 @@
 //! Which names a text may use, and what they mean there.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     error::{VariableError, near},
     expression::Expression,
     maps::Maps,
     name::Name,
-    text::Part,
+    reserved_names::{HOST_NAME, LOG_ONLY, SERVER_NAME, of_process},
+    text::{Part, Piece, Text, push_text, read_pieces},
     variable::Variable,
 };
 
@@ -18,6 +19,27 @@ pub struct Scope {
     server_name: Option<Box<str>>,
     /// Nothing where there is no route. A star has no name.
     captures: Option<Vec<Option<Box<str>>>>,
+}
+
+impl Text {
+    /// Parses a text.
+    ///
+    /// # Errors
+    ///
+    /// A `$` without a name, or with one that the scope does not know. The error says what to write.
+    pub fn parse(text: &str, scope: &Scope) -> Result<Self, VariableError> {
+        let mut parts = Vec::new();
+        for piece in read_pieces(text)? {
+            match piece {
+                Piece::Text(text) => push_text(text, &mut parts),
+                Piece::Name(name) => match scope.find(name)? {
+                    Part::Text(text) => push_text(&text, &mut parts),
+                    variable => parts.push(variable),
+                },
+            }
+        }
+        Ok(Self::of_parts(parts))
+    }
 }
 
 impl Scope {
@@ -117,59 +139,3 @@ impl Scope {
         })
     }
 }
-
-/// Whether a capture or a map may have this name.
-///
-/// # Errors
-///
-/// A name that cannot stand behind a `$`, or that is one of Serow's own.
-pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
-    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !is_name {
-        return Err("a name has letters, digits and _, and begins with a letter".into());
-    }
-    let lower = name.to_ascii_lowercase();
-    if Variable::find(name).is_some()
-        || lower == SERVER_NAME
-        || of_process(&lower).is_some()
-        || LOG_ONLY.contains(&&*lower)
-    {
-        return Err(format!("${lower} has a meaning already: choose another name").into());
-    }
-    Ok(())
-}
-
-/// The value of a name that has the same one in all requests of this process.
-fn of_process(written: &str) -> Option<Box<str>> {
-    match written.to_ascii_lowercase().as_str() {
-        HOST_NAME => Some(rustix::system::uname().nodename().to_string_lossy().to_lowercase().into()),
-        PROCESS => Some(std::process::id().to_string().into()),
-        _ => None,
-    }
-}
-
-/// The name of the first host of a site.
-pub const SERVER_NAME: &str = "server_name";
-
-const HOST_NAME: &str = "hostname";
-const PROCESS: &str = "pid";
-
-/// Names of the access log: what is known once the response is sent.
-const LOG_ONLY: [&str; 15] = [
-    "time_local",
-    "time_iso8601",
-    "msec",
-    "status",
-    "body_bytes_sent",
-    "bytes_sent",
-    "request_time",
-    "connection",
-    "connection_requests",
-    "http2_stream",
-    "urgency",
-    "incremental",
-    "whole",
-    "request_completion",
-    "request_length",
-];

@@ -1,6 +1,6 @@
 //! A text with variables in it, parsed once and filled in often.
 
-use crate::{error::VariableError, form::Form, scope::Scope, source::Source, variable::Variable};
+use crate::{error::VariableError, form::Form, source::Source, variable::Variable};
 
 /// A text with variables in it: `$name`, `${name}`, and `$$` for a dollar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,23 +27,8 @@ pub enum Piece<'t> {
 }
 
 impl Text {
-    /// Parses a text.
-    ///
-    /// # Errors
-    ///
-    /// A `$` without a name, or with one that the scope does not know. The error says what to write.
-    pub fn parse(text: &str, scope: &Scope) -> Result<Self, VariableError> {
-        let mut parts = Vec::new();
-        for piece in read_pieces(text)? {
-            match piece {
-                Piece::Text(text) => push_text(text, &mut parts),
-                Piece::Name(name) => match scope.find(name)? {
-                    Part::Text(text) => push_text(&text, &mut parts),
-                    variable => parts.push(variable),
-                },
-            }
-        }
-        Ok(Self { parts: parts.into() })
+    pub(crate) fn of_parts(parts: Vec<Part>) -> Self {
+        Self { parts: parts.into() }
     }
 
     /// Its parts.
@@ -137,7 +122,7 @@ pub(crate) fn read_dollar(text: &str) -> Result<(Piece<'_>, &str), VariableError
 }
 
 /// Adds text to the last part, if that is text.
-fn push_text(text: &str, parts: &mut Vec<Part>) {
+pub(crate) fn push_text(text: &str, parts: &mut Vec<Part>) {
     match parts.last_mut() {
         _ if text.is_empty() => {}
         Some(Part::Text(before)) => *before = [before, text].concat().into(),
@@ -153,6 +138,7 @@ mod tests {
     use serow_message::{Connection, Headers, Method, Peer, Request, RequestHead, Scheme, Target, Version};
 
     use super::*;
+    use crate::scope::Scope;
     use crate::{Expression, Maps};
 
     fn request() -> Request {

@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use serow_message::Headers;
 
-use crate::{map::Map, name::Name, source::Source, values};
+use crate::{
+    map::Map,
+    name::{self, Name},
+    source::Source,
+    values,
+};
 
 /// A variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +51,13 @@ impl Variable {
             return Some(Self::Named(name));
         }
         let part = |prefix: &str| name.strip_prefix(prefix).filter(|name| !name.is_empty());
-        if let Some(field) = part("http_") {
+        if let Some(field) = part(name::FIELD) {
             return Some(Self::Field(field.replace('_', "-").into()));
         }
-        part("cookie_")
+        part(name::COOKIE)
             .map(|name| Self::Cookie(name.into()))
-            .or_else(|| part("arg_").map(|name| Self::Argument(name.into())))
-            .or_else(|| part("jwt_claim_").map(|name| Self::Claim(name.into())))
+            .or_else(|| part(name::ARGUMENT).map(|name| Self::Argument(name.into())))
+            .or_else(|| part(name::CLAIM).map(|name| Self::Claim(name.into())))
     }
 
     /// Appends the value as it came, without any escaping; `false` if there is none.

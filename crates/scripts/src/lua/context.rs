@@ -26,7 +26,7 @@ impl Context {
 
     /// Proxies that may name the client.
     pub(crate) fn trusted(&self) -> &TrustedProxies {
-        &self.script.shared.trusted
+        &self.script.source.trusted
     }
 
     /// Reads something of the request.

@@ -58,7 +58,7 @@ impl Script {
         let state = match states::of_thread(self) {
             Ok(state) => state,
             Err(error) => {
-                self.shared.log_error("setup", &summary, &error);
+                self.source.log_error("setup", &summary, &error);
                 return Ok(Begun::Respond(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
             }
         };
@@ -128,7 +128,7 @@ impl Exchange {
                 }
                 Step::Waiting(thread, operation) => {
                     let result =
-                        operation.run(self.state.lua(), &self.context.script.shared.servers, self.depth()).await;
+                        operation.run(self.state.lua(), &self.context.script.source.servers, self.depth()).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
                 }
             }
@@ -193,14 +193,14 @@ impl Exchange {
         match value {
             Ok(None) => {}
             Ok(Some(fields)) => drop(response.extensions.insert(fields)),
-            Err(error) => self.context.script.shared.log_error(Hook::Log.as_str(), &self.summary, &error),
+            Err(error) => self.context.script.source.log_error(Hook::Log.as_str(), &self.summary, &error),
         }
         response
     }
 
     /// Logs an error; the client gets 500.
     fn fail(&self, hook: Hook, error: &ScriptError) -> Response {
-        self.context.script.shared.log_error(hook.as_str(), &self.summary, error);
+        self.context.script.source.log_error(hook.as_str(), &self.summary, error);
         let page = self.context.with(|request| Ok(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)));
         page.unwrap_or_else(|_| error_page(StatusCode::INTERNAL_SERVER_ERROR, &Headers::new()))
     }

@@ -12,10 +12,10 @@ use std::{cell::Cell, rc::Rc, sync::Arc, time::UNIX_EPOCH};
 use mlua::{Lua, LuaString, Table};
 use serow_net::time;
 
-use crate::lua::{sandbox::Prelude, script::Shared};
+use crate::lua::{sandbox::Prelude, script_source::ScriptSource};
 
 /// Provides the table.
-pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlua::Result<()> {
+pub(crate) fn provide(lua: &Lua, script: &Arc<ScriptSource>, prelude: &Prelude) -> mlua::Result<()> {
     let serow = lua.create_table()?;
     serow.raw_set("fetch", &prelude.fetch)?;
     serow.raw_set("redis", &prelude.redis)?;
@@ -31,7 +31,7 @@ pub(crate) fn provide(lua: &Lua, script: &Arc<Shared>, prelude: &Prelude) -> mlu
 }
 
 /// The argument of `setup`: it reads files below the folder of the script, while the script is loaded.
-pub(crate) fn config(lua: &Lua, script: &Arc<Shared>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<Table> {
+pub(crate) fn config(lua: &Lua, script: &Arc<ScriptSource>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<Table> {
     let (script, is_loading) = (Arc::clone(script), Rc::clone(is_loading));
     let config = lua.create_table()?;
     let read = lua.create_function(move |lua, (_, name): (mlua::Value, LuaString)| {

@@ -10,7 +10,7 @@ use crate::lua::{
     held::HeldTable,
     library, native,
     sandbox::{self, Prelude},
-    script::Shared,
+    script_source::ScriptSource,
     strings,
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Loading {
 
 impl Loading {
     /// A state for this script.
-    pub(crate) fn new(script: &Arc<Shared>) -> mlua::Result<Self> {
+    pub(crate) fn new(script: &Arc<ScriptSource>) -> mlua::Result<Self> {
         let (budget, limits) = (Rc::new(Budget::new()), script.limits);
         let lua = sandbox::state(limits.memory)?;
         let look = Rc::clone(&budget);
@@ -47,7 +47,7 @@ impl Loading {
     }
 
     /// Runs the text of the script, and returns what that returns.
-    pub(crate) fn run(&self, script: &Shared) -> Result<Value, ScriptError> {
+    pub(crate) fn run(&self, script: &ScriptSource) -> Result<Value, ScriptError> {
         let chunk = self.lua.load(script.text()).set_name(format!("@{}", script.name)).set_mode(ChunkMode::Text);
         chunk.call(()).map_err(|error| ScriptError::of_lua(&error).with_column(script.text()))
     }

@@ -5,7 +5,7 @@ use std::{cell::Cell, ffi::c_void, path::PathBuf, rc::Rc, sync::Arc};
 use mlua::{Function, LightUserData, Lua, LuaOptions, LuaString, StdLib, Table, Value, chunk::ChunkMode};
 
 use crate::ScriptError;
-use crate::lua::{budget::Budget, error::PRELUDE, script::Shared};
+use crate::lua::{budget::Budget, error::PRELUDE, script_source::ScriptSource};
 
 /// The value that a coroutine yields when its function has returned.
 pub(crate) const DONE: LightUserData = LightUserData(std::ptr::without_provenance_mut::<c_void>(1));
@@ -101,7 +101,7 @@ impl Prelude {
 }
 
 /// Provides `require`, which loads files below the folder of the script while it is loaded.
-pub(crate) fn provide_require(lua: &Lua, script: &Arc<Shared>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<()> {
+pub(crate) fn provide_require(lua: &Lua, script: &Arc<ScriptSource>, is_loading: &Rc<Cell<bool>>) -> mlua::Result<()> {
     let (script, is_loading, loaded) = (Arc::clone(script), Rc::clone(is_loading), lua.create_table()?);
     let require = lua.create_function(move |lua, name: LuaString| {
         let name = name.to_string_lossy().to_string();

@@ -17,7 +17,7 @@ use crate::lua::{
     loading::Loading,
     operation::Operation,
     sandbox::{DONE, WAIT},
-    script::Shared,
+    script_source::ScriptSource,
     value_kind::kind,
 };
 use crate::{ScriptError, ScriptLimits};
@@ -49,7 +49,7 @@ pub(crate) enum Step {
 
 impl State {
     /// Loads the script, and has it set itself up.
-    pub(crate) fn new(script: &Arc<Shared>) -> Result<Self, ScriptError> {
+    pub(crate) fn new(script: &Arc<ScriptSource>) -> Result<Self, ScriptError> {
         let loading = Loading::new(script)?;
         let functions = loading.budget.limit(LOAD_TIME, &mut Spent::default(), || {
             let functions = Functions::of(loading.run(script)?, &script.name)?;

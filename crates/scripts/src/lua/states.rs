@@ -13,13 +13,13 @@ thread_local! {
 /// The state of a script in this thread. A state that has used up its memory is replaced: the requests that it still has
 /// keep it until they end.
 pub(crate) fn of_thread(script: &Script) -> Result<Rc<State>, ScriptError> {
-    let number = script.shared.number;
+    let number = script.source.number;
     if let Some(state) = STATES.with_borrow(|states| states.get(number).cloned().flatten())
         && !state.is_exhausted()
     {
         return Ok(state);
     }
-    let state = Rc::new(State::new(&script.shared)?);
+    let state = Rc::new(State::new(&script.source)?);
     STATES.with_borrow_mut(|states| {
         if states.len() <= number {
             states.resize_with(number + 1, || None);

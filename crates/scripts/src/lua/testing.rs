@@ -13,7 +13,7 @@ use mlua::{Table, Value};
 use serow_message::TrustedProxies;
 
 use self::{canned::CannedServers, case::Case};
-use crate::lua::{budget::Spent, loading::Loading, script::Shared, state::LOAD_TIME, value_kind::kind};
+use crate::lua::{budget::Spent, loading::Loading, script_source::ScriptSource, state::LOAD_TIME, value_kind::kind};
 use crate::{Script, ScriptError, ScriptLimits, Servers, TestOutcome};
 
 /// A test of a script: cases, which are run in their order and without a server.
@@ -30,7 +30,7 @@ impl ScriptTest {
     ///
     /// One of the files cannot be read, is not Lua, or raises an error; or the test is not one.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
-        let file = Shared::read(path, ScriptLimits::default(), TrustedProxies::default(), Servers::default())?;
+        let file = ScriptSource::read(path, ScriptLimits::default(), TrustedProxies::default(), Servers::default())?;
         let file = Arc::new(file);
         let loading = Loading::new(&file)?;
         let value = loading.budget.limit(LOAD_TIME, &mut Spent::default(), || loading.run(&file))?;
