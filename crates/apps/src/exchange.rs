@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serow_gateway::{OverflowFile, OverflowPart};
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::{hijack::Hijack, messages::MessageKind, request_error::RequestError, worker_link::WorkerLink};
+use crate::{hijacked_socket::Hijack, messages::MessageKind, request_error::RequestError, worker_link::WorkerLink};
 
 /// One request and the received part of its response. The thread that receives a worker's replies adds them; errors
 /// come from any thread.

@@ -1,32 +1,24 @@
 //! The handler: encodes a request as a packet, and turns the messages of a worker into the response.
 
-use std::{
-    future::poll_fn,
-    mem,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::{future::poll_fn, mem, sync::Arc};
 
 use serow_gateway::{RequestLine, send_informational};
 use serow_message::{Body, Handler, Headers, Method, Request, Response, StatusCode, content};
 use serow_net::time;
-use tokio::{
-    sync::watch,
-    task::{AbortHandle, spawn_local},
-};
+use tokio::task::spawn_local;
 
 use crate::{
     application::State,
     attempt_notes::AttemptNotes,
     environment,
-    exchange::{Event, Exchange},
+    exchange::Event,
     messages::{self, announced},
-    pool::Ticket,
+    pending_response::PendingResponse,
     request_error::RequestError,
     request_start,
     response_body::Pieces,
     response_fields,
-    settings::{ApplicationSettings, WebSocketSettings},
+    settings::ApplicationSettings,
     shared_state::{Sent, Shared},
     upload::{self, Upload},
     websocket::{self, Handshake},
@@ -164,72 +156,3 @@ fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &B
     let is_none = *method == Method::HEAD || !has_content;
     is_none || announced(headers).is_none_or(|length| body.length() == Some(length))
 }
-
-/// A pending response. Dropping it cancels the request.
-pub(crate) struct PendingResponse {
-    shared: Arc<Shared>,
-    pub(crate) ticket: Ticket,
-    pub(crate) exchange: Arc<Exchange>,
-    /// For the access log.
-    notes: Option<AttemptNotes>,
-    /// The task that forwards the request body.
-    uploading: Option<AbortHandle>,
-    /// Whether the last event has come, or nobody waits for it.
-    pub(crate) is_over: bool,
-}
-
-impl PendingResponse {
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
-        let event = ready!(self.exchange.poll_next(context));
-        // A worker that writes to a socket of its own goes on.
-        self.is_over = event.is_last() && !matches!(event, Event::Hijack(_));
-        Poll::Ready(event)
-    }
-}
-
-impl PendingResponse {
-    /// The client has read so many bytes; sends the worker a window update when it is worth it.
-    pub(crate) fn give_room(&self, taken: &mut usize) {
-        if *taken >= ROOM_STEP
-            && let Some(link) = self.exchange.link()
-        {
-            link.send_message(messages::ROOM, self.ticket, taken.to_string().as_bytes());
-            *taken = 0;
-        }
-    }
-
-    /// Cancels the request; a WebSocket's worker gets the close code and reason.
-    pub(crate) fn leave(&mut self, content: &[u8]) {
-        if !mem::replace(&mut self.is_over, true) {
-            self.shared.cancel(self.ticket, &self.exchange, self.notes.as_ref(), content);
-        }
-    }
-
-    /// Notifies when the server stops.
-    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
-        self.shared.stopping()
-    }
-
-    /// How WebSockets are carried.
-    pub(crate) fn websocket_settings(&self) -> &WebSocketSettings {
-        &self.shared.settings.websocket
-    }
-
-    /// The name of the application.
-    pub(crate) fn application(&self) -> &str {
-        &self.shared.settings.run.name
-    }
-}
-
-impl Drop for PendingResponse {
-    fn drop(&mut self) {
-        if let Some(uploading) = &self.uploading {
-            uploading.abort();
-        }
-        self.leave(b"");
-    }
-}
-
-/// Bytes between window updates: one for each piece would be many packets, and with four per window the worker need not
-/// wait.
-const ROOM_STEP: usize = 64 * 1024;

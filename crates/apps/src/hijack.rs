@@ -31,17 +31,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{handler::PendingResponse, request_error::RequestError};
-
-/// A socket to which an application writes its response, or the part after the head.
-#[derive(Debug)]
-pub(crate) struct Hijack {
-    pub(crate) socket: OwnedFd,
-    /// Where the worker says that the response is complete, if it does.
-    pub(crate) verdict: Option<OwnedFd>,
-    /// The head, if the application has sent it; otherwise it writes a complete HTTP/1.1 response.
-    pub(crate) head: Option<(StatusCode, Headers)>,
-}
+use crate::{hijacked_socket::Hijack, pending_response::PendingResponse, request_error::RequestError};
 
 impl Hijack {
     /// The response to this request. Its head must arrive within this time. When the client leaves, the worker gets a message.

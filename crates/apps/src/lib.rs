@@ -9,8 +9,8 @@
 //! | the pool finds a worker that is idle, or will be first; otherwise the request waits in the only queue | `pool.rs`, `shared_state.rs` |
 //! | the packet goes to the worker, whose bridge calls the application | `worker_link.rs`, `bridges/` |
 //! | the worker's reply reaches the thread of the request; the worker gets its next request | `threads.rs`, `replies.rs`, `messages.rs` |
-//! | the reply becomes the response | `exchange.rs`, `handler.rs`, `response_body.rs`, `response_fields.rs`, `chunks.rs` |
-//! | or the application writes it to a hijacked socket | `hijack.rs` |
+//! | the reply becomes the response | `exchange.rs`, `handler.rs`, `pending_response.rs`, `response_body.rs`, `response_fields.rs`, `chunks.rs` |
+//! | or the application writes it to a hijacked socket | `hijack.rs`, `hijacked_socket.rs` |
 //! | or the client gets an error response | `request_error.rs` |
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
 //! | its messages are compressed, if the client offers it | `websocket/compression.rs` |
@@ -24,15 +24,18 @@
 mod application;
 mod attempt_notes;
 mod chunks;
+mod counters;
 mod environment;
 mod exchange;
 mod generation;
 mod handler;
 mod hijack;
+mod hijacked_socket;
 mod interpreter;
 mod locale;
 mod messages;
 mod outbox;
+mod pending_response;
 mod pool;
 mod program;
 mod replies;

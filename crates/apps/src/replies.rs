@@ -14,7 +14,7 @@ use serow_net::{channel::AsyncChannel, monotonic};
 
 use crate::{
     exchange::{Event, Exchange},
-    hijack::Hijack,
+    hijacked_socket::Hijack,
     messages::{
         self, InvalidReplyError, Reply, ReplyKind, announced, parse_close, parse_head, parse_informational, parse_room,
         parse_trailers,

@@ -1,17 +1,10 @@
 //! How an application is doing.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use serow_message::Method;
-use serow_pacing::DelayHistogram;
 
-use crate::{
-    pool::{RequestTimes, WorkerCounts},
-    shared_state::Shared,
-};
+use crate::{pool::WorkerCounts, shared_state::Shared};
 
 /// How an application is doing, since its first workers were started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,40 +47,6 @@ pub struct RunningRequest {
 
 /// Requests in a report at most: a worker of an ASGI application may have thousands.
 pub const MAX_RUNNING: usize = 100;
-
-/// How long requests waited, and how long workers took.
-#[derive(Debug, Default)]
-pub(crate) struct Times {
-    queued: DelayHistogram,
-    worked: DelayHistogram,
-}
-
-impl Times {
-    /// A worker has finished a request.
-    pub(crate) fn count(&self, times: RequestTimes) {
-        self.queued.record(times.queued, 1);
-        self.worked.record(times.worked, 1);
-    }
-}
-
-/// The changes of workers, as the worker manager counts them.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    replaced: AtomicU64,
-    deaths: AtomicU64,
-}
-
-impl Changes {
-    /// A worker gives way to another one.
-    pub(crate) fn count_replaced(&self) {
-        self.replaced.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A worker ended unasked.
-    pub(crate) fn count_death(&self) {
-        self.deaths.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 impl ApplicationReport {
     /// How it is now.

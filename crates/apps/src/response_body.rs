@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use serow_gateway::OverflowPart;
 use serow_message::{Body, BoxError, Headers};
 
-use crate::{exchange::Event, handler::PendingResponse, request_error::RequestError};
+use crate::{exchange::Event, pending_response::PendingResponse, request_error::RequestError};
 
 /// A body that arrives in pieces.
 pub(crate) struct Pieces {

@@ -21,12 +21,12 @@ use tokio::{
 
 use crate::{
     attempt_notes::AttemptNotes,
+    counters::{Changes, Times},
     exchange::{Event, Exchange},
     messages,
     pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, TimeLimits, WorkerCounts},
     program::Interface,
     replies,
-    report::{Changes, Times},
     request_error::RequestError,
     settings::ApplicationSettings,
     threads::{ThisThread, Threads},

@@ -11,7 +11,7 @@ use self::{
     compression::{Agreement, EXTENSIONS},
     session::WebSocketSession,
 };
-use crate::handler::PendingResponse;
+use crate::pending_response::PendingResponse;
 
 /// The part of a client's handshake that its response needs.
 #[derive(Debug)]

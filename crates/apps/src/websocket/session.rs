@@ -32,8 +32,8 @@ use super::{
 };
 use crate::{
     exchange::Event,
-    handler::PendingResponse,
     messages::{self, MessageKind},
+    pending_response::PendingResponse,
     settings::WebSocketSettings,
 };
 
