@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn fields_that_a_script_added_are_logged() {
         let mut example = full();
-        example.extensions.insert(serow_scripts::LogFields(vec![("user".to_owned(), "an \"na\"".to_owned())]));
+        example.extensions.insert(serow_message::LogFields(vec![("user".to_owned(), "an \"na\"".to_owned())]));
         assert_eq!(line("$script_user $script_missing", &example), "an \\x22na\\x22 -");
         assert!(read("$script_user").unwrap().reads_response());
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_cache_status_is_logged() {
         let mut example = full();
-        example.extensions.insert(serow_cache::CacheStatus::Hit { ttl: 3, state: serow_cache::HitState::Fresh });
+        example.extensions.insert(serow_message::CacheStatus::Hit { ttl: 3, state: serow_message::HitState::Fresh });
         assert_eq!(line("$upstream_cache_status", &example), "HIT");
         assert!(read("$upstream_cache_status").unwrap().reads_response());
     }

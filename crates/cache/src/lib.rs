@@ -13,7 +13,6 @@
 //! | what to ask the origin, and what its answer changes | `validation.rs` |
 //! | what of a new response may be stored | `storing.rs`, `response_control.rs`, `targeted.rs`, `rules.rs` |
 //! | what an unsafe method invalidates | `invalidation.rs` |
-//! | what to tell the client | `cache_status.rs` |
 //! | where responses are stored; what is there | `store.rs`, `stored.rs`, `stored_body.rs`, `stored_content.rs`, `invalidated.rs`; `store/contents.rs` |
 //! | what removes them before their time; URIs as people write them | `purge.rs`, `tags.rs`, `store/purging.rs`; `written_uri.rs` |
 //! | what of them outlives the process | `persistence.rs`, `record.rs`, `store/persistent.rs` |
@@ -35,7 +34,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod cache_status;
 mod conditional;
 mod content_range;
 mod delta;
@@ -71,7 +69,6 @@ mod vary;
 mod written_uri;
 
 pub use self::{
-    cache_status::{CacheStatus, ForwardReason, HitState},
     conditional::{Selection, is_range_current, select, select_of_part},
     content_range::ContentRange,
     delta::Delta,

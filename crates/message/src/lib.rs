@@ -59,6 +59,8 @@ mod body;
 #[cfg(feature = "std")]
 mod boxed_handler;
 #[cfg(feature = "std")]
+mod cache_status;
+#[cfg(feature = "std")]
 mod claims;
 #[cfg(feature = "std")]
 mod client_network;
@@ -76,6 +78,8 @@ mod incoming;
 mod informational;
 #[cfg(feature = "std")]
 mod into_response;
+#[cfg(feature = "std")]
+mod log_fields;
 #[cfg(feature = "std")]
 mod log_limit;
 #[cfg(feature = "std")]
@@ -112,6 +116,7 @@ pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BodyPiece, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
+    cache_status::{CacheStatus, ForwardReason, HitState},
     claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
     connection::{Connection, Encryption, HandshakeStage, Peer, PeerCredentials, Scheme},
@@ -119,6 +124,7 @@ pub use self::{
     handler::Handler,
     incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
+    log_fields::LogFields,
     log_limit::LogLimit,
     network::{Network, NetworkError},
     network_set::NetworkSet,

@@ -33,7 +33,6 @@
 
 mod fetch;
 mod limits;
-mod log_fields;
 mod route_choice;
 mod servers;
 mod test_outcome;
@@ -41,7 +40,6 @@ mod test_outcome;
 pub use self::{
     fetch::{DEPTH_FIELD, Fetch, FetchFailure, FetchRequest, Fetched, NoFetch},
     limits::ScriptLimits,
-    log_fields::LogFields,
     route_choice::{ChosenRoute, RouteChoice},
     servers::{Redis, RedisAnswered, RedisValue, Servers},
     test_outcome::TestOutcome,

@@ -105,7 +105,7 @@ async fn visitors_keep_their_version() {
         let fields = [("cookie", &*format!("version={version}"))];
         let response = get(&script, "/", &fields).await;
         assert!(!response.headers.contains("set-cookie"));
-        let logged = response.extensions.get::<serow_scripts::LogFields>().unwrap();
+        let logged = response.extensions.get::<serow_message::LogFields>().unwrap();
         assert_eq!(logged.0, [("version".to_owned(), version.clone())]);
         assert_eq!(text(response).await, format!("/ - {version}"));
     }

@@ -41,12 +41,10 @@ use std::{
 };
 
 use serow::{Handler, Method, Request, Response};
-use serow_cache::{
-    CacheStatus, FillMemory, Fills, ForwardReason, Key, MemoryStore, Persistence, TagNames, Time, invalidated,
-    invalidates,
-};
+use serow_cache::{FillMemory, Fills, Key, MemoryStore, Persistence, TagNames, Time, invalidated, invalidates};
 pub use serow_cache_disk::{DiskCounts, FolderError, prepare as prepare_folder};
 use serow_cache_disk::{DiskStore, DiskThread};
+use serow_message::{CacheStatus, ForwardReason};
 use serow_net::time;
 // That of the system, unless a test sets the clock.
 use tokio::time::Instant;

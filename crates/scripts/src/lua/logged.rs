@@ -2,7 +2,7 @@
 
 use mlua::{Table, Value};
 
-use crate::LogFields;
+use serow_message::LogFields;
 
 use super::value_kind::kind;
 

@@ -17,7 +17,9 @@ pub(crate) fn get(lua: &Lua, request: &Request, trusted: &TrustedProxies, name: 
     let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
     let value = match name {
         b"method" => text(request.method.as_str().as_bytes()),
-        b"path" => serow_router::clean_path_of(&request.target).map_or(Ok(Value::Nil), |path| text(&path)),
+        b"path" => {
+            serow_variables::clean_path::clean_path_of(&request.target).map_or(Ok(Value::Nil), |path| text(&path))
+        }
         b"query" => request.target.query().map_or(Ok(Value::Nil), |query| text(query.as_bytes())),
         b"target" => text(&request.target.to_bytes()),
         b"host" => request.host().map_or(Ok(Value::Nil), |host| text(host.to_ascii_lowercase().as_bytes())),

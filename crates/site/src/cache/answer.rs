@@ -8,12 +8,9 @@ use std::{
 };
 
 use serow::{Handler, Headers, KnownHeader, Method, Request, Response};
-use serow_cache::{
-    CacheStatus, Fill, FillWatch, ForwardReason, HitState, Resource, Reuse, Stored, Time, accepts_coding,
-    is_range_current, reuse,
-};
+use serow_cache::{Fill, FillWatch, Resource, Reuse, Stored, Time, accepts_coding, is_range_current, reuse};
 use serow_gateway::error_page;
-use serow_message::StatusCode;
+use serow_message::{CacheStatus, ForwardReason, HitState, StatusCode};
 use tokio::task::{JoinHandle, spawn_local};
 
 use super::{

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use serow_cache::{CacheStatus, ForwardReason, HitState};
 use serow_cache_disk::DiskCounts;
 use serow_message::StatusCode;
+use serow_message::{CacheStatus, ForwardReason, HitState};
 
 use super::CacheStore;
 

@@ -4,10 +4,10 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    CacheStatus, Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
     add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
-use serow_message::{InformationalSender, StatusCode};
+use serow_message::{CacheStatus, InformationalSender, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
 use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand, receipt::is_for_others};

@@ -7,8 +7,8 @@ use mlua::{LuaString, Table, Value};
 use serow_message::{Headers, Method, Response, Target};
 
 use super::case::{text, value};
-use crate::LogFields;
 use crate::lua::{header_rules, known_keys, value_kind::kind};
+use serow_message::LogFields;
 
 /// The expectations of a case. Anything that it does not name may have any value.
 pub(super) struct Expected {

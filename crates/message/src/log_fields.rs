@@ -1,5 +1,7 @@
 //! Fields that a script adds to the access log.
 
+use std::{string::String, vec::Vec};
+
 /// Fields that a script adds to the line of a request in the access log, in the order of their names; in the extensions
 /// of the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

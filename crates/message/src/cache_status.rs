@@ -1,8 +1,9 @@
 //! The header field Cache-Status (RFC 9211), which says what the cache did with a request.
 
-use std::fmt;
+use core::fmt;
+use std::string::{String, ToString};
 
-use serow_message::{StatusCode, content::decimal};
+use crate::{StatusCode, content::decimal};
 
 /// The outcome of a request in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl CacheStatus {
         let Self::Hit { ttl, .. } = self else { return self.to_string() };
         let mut digits = [0; 20];
         let sign = if *ttl < 0 { "-" } else { "" };
-        let number = std::str::from_utf8(decimal(ttl.unsigned_abs(), &mut digits)).unwrap_or_default();
+        let number = core::str::from_utf8(decimal(ttl.unsigned_abs(), &mut digits)).unwrap_or_default();
         [NAME, "; hit; ttl=", sign, number].concat()
     }
 }
