@@ -220,9 +220,21 @@ fn request_line(source: &Source<'_>, output: &mut Vec<u8>) {
     }
 }
 
-/// Beginnings of names with a part of their own: of a field, a cookie, an argument, a claim.
-pub(crate) const PREFIXES: [&str; 4] = [FIELD, COOKIE, ARGUMENT, CLAIM];
-pub(crate) const FIELD: &str = "http_";
-pub(crate) const COOKIE: &str = "cookie_";
-pub(crate) const ARGUMENT: &str = "arg_";
-pub(crate) const CLAIM: &str = "jwt_claim_";
+/// Names with a part of their own: that of a field, a cookie, an argument of the query, a claim of a token.
+#[derive(Clone, Copy)]
+pub(crate) enum NameFamily {
+    Field,
+    Cookie,
+    Argument,
+    Claim,
+}
+
+impl NameFamily {
+    /// The family of a name in lower case, and its part, which is not empty.
+    pub(crate) fn split(name: &str) -> Option<(Self, &str)> {
+        let families =
+            [("http_", Self::Field), ("cookie_", Self::Cookie), ("arg_", Self::Argument), ("jwt_claim_", Self::Claim)];
+        let split = families.into_iter().find_map(|(prefix, family)| Some((family, name.strip_prefix(prefix)?)));
+        split.filter(|(_, part)| !part.is_empty())
+    }
+}

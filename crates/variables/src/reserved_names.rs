@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::name::{Name, PREFIXES};
+use crate::name::{Name, NameFamily};
 
 /// Whether a capture or a map may have this name.
 ///
@@ -16,8 +16,7 @@ pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
         return Err("a name has letters, digits and _, and begins with a letter".into());
     }
     let lower = name.to_ascii_lowercase();
-    let of_request = Name::find(&lower).is_some()
-        || PREFIXES.iter().any(|prefix| lower.strip_prefix(prefix).is_some_and(|part| !part.is_empty()));
+    let of_request = Name::find(&lower).is_some() || NameFamily::split(&lower).is_some();
     if of_request || lower == SERVER_NAME || of_process(&lower).is_some() || LOG_ONLY.contains(&&*lower) {
         return Err(format!("${lower} has a meaning already: choose another name").into());
     }

@@ -6,7 +6,7 @@ use serow_message::Headers;
 
 use crate::{
     map::Map,
-    name::{self, Name},
+    name::{Name, NameFamily},
     source::Source,
     values,
 };
@@ -50,14 +50,13 @@ impl Variable {
         if let Some(name) = Name::find(&name) {
             return Some(Self::Named(name));
         }
-        let part = |prefix: &str| name.strip_prefix(prefix).filter(|name| !name.is_empty());
-        if let Some(field) = part(name::FIELD) {
-            return Some(Self::Field(field.replace('_', "-").into()));
-        }
-        part(name::COOKIE)
-            .map(|name| Self::Cookie(name.into()))
-            .or_else(|| part(name::ARGUMENT).map(|name| Self::Argument(name.into())))
-            .or_else(|| part(name::CLAIM).map(|name| Self::Claim(name.into())))
+        let (family, part) = NameFamily::split(&name)?;
+        Some(match family {
+            NameFamily::Field => Self::Field(part.replace('_', "-").into()),
+            NameFamily::Cookie => Self::Cookie(part.into()),
+            NameFamily::Argument => Self::Argument(part.into()),
+            NameFamily::Claim => Self::Claim(part.into()),
+        })
     }
 
     /// Appends the value as it came, without any escaping; `false` if there is none.
