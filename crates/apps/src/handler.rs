@@ -91,7 +91,7 @@ async fn handle(
     let mut waiting = pass_on(shared, request, upload, thread, notes)?;
     if comes_later {
         let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), waiting.ticket);
-        waiting.uploading = Some(spawn_local(handing_over).abort_handle());
+        waiting.note_upload(spawn_local(handing_over).abort_handle());
     }
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
@@ -146,8 +146,7 @@ fn pass_on(
     let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line, notes: notes.clone() };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
-    let (uploading, is_over) = (None, false);
-    Ok(PendingResponse { shared: Arc::clone(shared), ticket, exchange, notes, uploading, is_over })
+    Ok(PendingResponse::new(Arc::clone(shared), ticket, exchange, notes))
 }
 
 /// Whether a complete body has the length that the application announced. HEAD announces that of GET (RFC 9110 §8.6).

@@ -19,18 +19,33 @@ use crate::{
 
 /// A pending response. Dropping it cancels the request.
 pub(crate) struct PendingResponse {
-    pub(crate) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
     /// For the access log.
-    pub(crate) notes: Option<AttemptNotes>,
+    notes: Option<AttemptNotes>,
     /// The task that forwards the request body.
-    pub(crate) uploading: Option<AbortHandle>,
+    uploading: Option<AbortHandle>,
     /// Whether the last event has come, or nobody waits for it.
     pub(crate) is_over: bool,
 }
 
 impl PendingResponse {
+    /// Of a request that was passed to the pool.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        ticket: Ticket,
+        exchange: Arc<Exchange>,
+        notes: Option<AttemptNotes>,
+    ) -> Self {
+        Self { shared, ticket, exchange, notes, uploading: None, is_over: false }
+    }
+
+    /// Notes the task that forwards the request body: it ends with this.
+    pub(crate) fn note_upload(&mut self, task: AbortHandle) {
+        self.uploading = Some(task);
+    }
+
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
         // A worker that writes to a socket of its own goes on.
