@@ -103,8 +103,6 @@ mod table;
 mod url;
 mod variable_outcome;
 
-pub use serow_variables::clean_path::clean_path_of;
-
 pub use self::{
     conditions::Conditions,
     error::RouterError,
