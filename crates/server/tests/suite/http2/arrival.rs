@@ -13,7 +13,6 @@ use crate::support::{
     frames::{CONTINUATION, DATA, Frames, GOAWAY, HEADERS, RST_STREAM, WHOLE, block, frame},
 };
 
-const PING: u8 = 6;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 const POST: u8 = 0x83;
@@ -97,7 +96,7 @@ fn ends(client: &mut Frames, script: &Script) -> BTreeMap<u32, u8> {
     while !awaited().all(|stream| ends.contains_key(stream)) {
         let frame = client.next().unwrap();
         assert_ne!(frame.kind, GOAWAY, "{frame:?}");
-        if frame.kind == RST_STREAM || frame.kind != PING && frame.stream != 0 && frame.flags & END_STREAM != 0 {
+        if frame.kind == RST_STREAM || frame.stream != 0 && frame.flags & END_STREAM != 0 {
             ends.insert(frame.stream, frame.kind);
         }
     }
