@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import select
 import signal
 import time
 
 from ..verdict import Verdict
-from .logged import Logged, broken, lines_of, together, until
+from .logged import PATIENCE, Logged, broken, lines_of, together, until
 
 # The shell's `read` takes a byte at a time, so that a line that it did not write is a line that it did not read.
 MORTAL = "for i in 1 2 3 4 5 6 7 8 9 10; do read -r line || exit; echo \"$line\" >>{log}; done; exit 3"
@@ -48,13 +49,12 @@ def mortal(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """Killed under load: another one is there at once, and what is missing is what the dead one had read."""
+    """Killed: the next one is there at once, and has all lines. (A command may read more until it dies: those are lost.)"""
     log, pid = folder / "access.log", folder / "pid"
     with Logged.serving(folder, f"| echo $$ >{pid}; exec cat >>{log}") as server:
         server.ask(10)
         lines_of(log, 10)
-        first = int(pid.read_text())
-        os.kill(first, signal.SIGKILL)
+        kill_and_wait(int(pid.read_text()))
         began = time.monotonic()
         server.ask(1000)
         lines_of(log, 1010)
@@ -63,6 +63,18 @@ def killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         lines = lines_of(log)
     verdict.check(len(lines) == 1010 and not broken(lines), f"killed: {len(lines)} lines of 1010")
     verdict.compare_time(took < 1, f"killed: the lines were there after {took:.1f} s")
+
+
+def kill_and_wait(pid: int) -> None:
+    """Kills a process of another parent, and waits until it has closed its descriptors. One that has the signal but not
+    yet a processor still reads what is in its pipe."""
+    process = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        readable, _, _ = select.select([process], [], [], PATIENCE)
+        assert readable, f"process {pid} lives after SIGKILL"
+    finally:
+        os.close(process)
 
 
 def interrupted(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
