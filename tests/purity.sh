@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 # Dependencies that a pure crate may have: buffers, the types of `http`, a short list, and our types without the feature
 # `std`.
 allowed=" bytes http itoa smallvec serow-message serow-streams "
-pure=(serow-http1 serow-streams serow-http2 serow-http3 serow-pacing serow-proxy-protocol serow-fastcgi)
+pure=(serow-http1 serow-streams serow-http2 serow-http3 serow-pacing serow-fastcgi)
 
 fail() {
     echo "purity: $*" >&2

@@ -1,4 +1,4 @@
-//! Access control: who may send a request.
+//! Access control: which clients may send a request, and what they prove it with.
 //!
 //! | subject | file |
 //! | --- | --- |
@@ -9,7 +9,10 @@
 //! | Basic authentication (RFC 7617) | `basic.rs`, `credentials.rs` |
 //! | passwords are checked on threads of their own, and seldom twice | `password_checker.rs`, `verified.rs` |
 //! | digests of secrets under a key of this process | `keyed_digest.rs` |
+//! | JSON Web Tokens (RFC 7519) | [`jwt`] |
+//! | logins by a provider of OpenID Connect | [`openid`] |
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
 mod address_rules;
 mod apr1;
@@ -18,7 +21,9 @@ mod certificate_rules;
 mod client_certificate;
 mod credentials;
 mod htpasswd;
+pub mod jwt;
 mod keyed_digest;
+pub mod openid;
 mod password_checker;
 mod password_counts;
 mod password_hash;

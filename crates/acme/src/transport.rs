@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
+use serow_client::fetch::{FetchClient, FetchError, FetchLimits};
 use serow_client::{TlsConnector, TlsSettingsError};
-use serow_fetch::{FetchClient, FetchError, FetchLimits};
 
 use crate::response_notes;
 
@@ -18,7 +18,7 @@ pub(crate) struct AuthorityClient(FetchClient);
 /// TLS with the authority, whose certificate the authorities of this file must have issued; without a file, those that
 /// the system trusts.
 pub(crate) fn connector(ca_file: Option<&PathBuf>) -> Result<TlsConnector, TlsSettingsError> {
-    serow_fetch::connector(ca_file)
+    serow_client::fetch::connector(ca_file)
 }
 
 /// The error of a request to the authority.

@@ -158,7 +158,7 @@ pub(super) mod tests {
     /// The counts of a server with one limit.
     pub(crate) fn example() -> AccessCounts {
         let key = Text::parse("$remote_addr", &Scope::default()).unwrap();
-        let limit = serow_rate_limit::Limit::new("1/s".parse().unwrap());
+        let limit = serow_limits::Limit::new("1/s".parse().unwrap());
         AccessCounts { limits: vec![Arc::new(RateLimit::new("logins", limit, key, 1))], ..AccessCounts::default() }
     }
 

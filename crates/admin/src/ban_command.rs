@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use serow_bans::{BanOrigin, Bans};
+use serow_limits::{BanOrigin, Bans};
 use serow_message::ClientNetwork;
 use serow_net::monotonic;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
-use serow_bans::{Ban, BanOrigin, Bans};
 use serow_config::printable::on_one_line;
+use serow_limits::{Ban, BanOrigin, Bans};
 use serow_net::monotonic;
 
 use super::{metric_head::head, table, units::long_time};
@@ -48,8 +48,8 @@ pub(super) fn push(status: &Value, text: &mut String) {
     let bans = &status["bans"];
     let Some(banned) = bans["banned"].as_u64() else { return };
     // Writing to memory does not fail.
-    head(text, "serow_bans", "gauge", "Clients that are banned.");
-    let _ = writeln!(text, "serow_bans {banned}");
+    head(text, "serow_limits", "gauge", "Clients that are banned.");
+    let _ = writeln!(text, "serow_limits {banned}");
     head(text, "serow_bans_added_total", "counter", "Bans, by who added them.");
     for origin in BanOrigin::ALL.map(BanOrigin::name) {
         let _ = writeln!(
@@ -103,7 +103,7 @@ mod tests {
     fn bans_as_metrics_and_as_a_table() {
         let mut text = String::new();
         push(&status(), &mut text);
-        for line in ["serow_bans 2", "serow_bans_added_total{origin=\"limit\"} 1", "serow_bans_displaced_total 0"] {
+        for line in ["serow_limits 2", "serow_bans_added_total{origin=\"limit\"} 1", "serow_bans_displaced_total 0"] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(exposition::faults(&text), Vec::<String>::new());

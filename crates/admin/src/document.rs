@@ -269,10 +269,10 @@ mod tests {
         let mut found = BTreeSet::new();
         let mut document =
             value(&report, LineCounts::default(), "off", false, &applications(), &upstreams(), &certificates());
-        let banned = serow_bans::Bans::default();
+        let banned = serow_limits::Bans::default();
         let hour = Duration::from_secs(3600);
         let client = "192.0.2.1".parse().unwrap();
-        banned.add(client, hour, "a", serow_bans::BanOrigin::Limit, serow_net::monotonic()).unwrap();
+        banned.add(client, hour, "a", serow_limits::BanOrigin::Limit, serow_net::monotonic()).unwrap();
         document["bans"] = bans::document(&banned);
         access::tests::example().add_to(&mut document);
         document["routes"] = CountedRoutes::new(Vec::new()).document();

@@ -6,8 +6,8 @@ use rustix::process::geteuid;
 use serow::Stopper;
 use serow_files::{CacheLimits, Files, FilesSettings, Symlinks};
 use serow_net::process::forbid_tracing;
-use serow_php::PhpFolder;
 use serow_processes::{Reloader, StartCancellation, Workers};
+use serow_programs::php::PhpFolder;
 use serow_proxy::TrustedProxies;
 use serow_settings::{
     Application, ApplicationHost, PhpPlace, ServerSettings, SettingError, application,

@@ -11,8 +11,8 @@ use std::{
 };
 
 use serow::kept_text;
-use serow_jwt::RemoteKeys;
-use serow_login::{CookieKey, Login};
+use serow_access::jwt::RemoteKeys;
+use serow_access::openid::{CookieKey, Login};
 use serow_net::private_folder::foreign_owner;
 use serow_settings::ServerSettings;
 

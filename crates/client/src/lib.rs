@@ -1,6 +1,6 @@
 //! Connections to HTTP servers: HTTP/1.1 and HTTP/2 over TCP, TLS and unix sockets, and HTTP/3 over QUIC.
 //!
-//! | what | file |
+//! | subject | file |
 //! | --- | --- |
 //! | the server that a URL names | `origin.rs` |
 //! | opening a connection, with TLS and ALPN | `dialer.rs` |
@@ -12,12 +12,14 @@
 //! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
 //! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
 //! | the errors of a connection | `error.rs` |
+//! | small HTTPS requests to other servers, with limits of time and size | [`fetch`] |
 #![forbid(unsafe_code)]
 
 mod buffered_wire;
 mod cgi;
 mod dialer;
 mod error;
+pub mod fetch;
 mod http1;
 mod http2;
 mod http3;

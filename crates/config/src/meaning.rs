@@ -31,8 +31,8 @@ pub(crate) mod site_places;
 use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use serow_access_log::LogRules;
-use serow_bans::Bans;
 use serow_document::{Place, Problem, Problems};
+use serow_limits::Bans;
 use serow_variables::Scope;
 
 use crate::values::AdminSocket;

@@ -1,6 +1,6 @@
 //! A server's knowledge of one key, and how the requests of the other servers change it.
 
-use serow_rate_limit::{Decision, Limit, Weight};
+use serow_limits::{Decision, Limit, Weight};
 
 use crate::{Consumption, KeyName, Standing};
 

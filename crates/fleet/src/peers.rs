@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use serow_rate_limit::Weight;
+use serow_limits::Weight;
 
 /// A server's knowledge of the others. All threads read it, and the thread that talks to Redis writes it.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
-use serow_rate_limit::{Decision, Limit};
+use serow_limits::{Decision, Limit};
 
 use crate::{
     Consumption, KeyName, Peers, Standing,
@@ -19,7 +19,7 @@ use crate::{
 /// This server's knowledge of the keys of a limit that several servers share. It decides about requests at once;
 /// another thread exchanges the changes with Redis.
 ///
-/// As in [`KeyTable`](serow_rate_limit::KeyTable), a key has a place in one bucket of eight, and a new key takes the place
+/// As in [`KeyTable`](serow_limits::KeyTable), a key has a place in one bucket of eight, and a new key takes the place
 /// of the one with the most of its burst left. At most [`MAX_LISTED`] keys wait for the next exchange; others wait until
 /// they are used again.
 #[derive(Debug)]

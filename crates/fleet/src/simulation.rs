@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use serow_rate_limit::Limit;
+use serow_limits::Limit;
 
 use crate::{Consumption, KeyName, Peers, SharedKey, SharedTable, Standing, entry::MAX_TOTAL};
 

@@ -32,6 +32,7 @@ mod packed_headers;
 mod pattern;
 pub mod percent;
 mod priority;
+pub mod proxy_protocol;
 mod refusal;
 mod target;
 mod usage_error;

@@ -29,6 +29,7 @@ pub mod private_folder;
 pub mod process;
 #[cfg_attr(feature = "simulation", path = "simulated/random.rs")]
 pub mod random;
+pub mod reuse_port;
 mod runtime;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

@@ -26,7 +26,7 @@ pub struct ListenOptions {
     pub backlog: u32,
     /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this program
     /// that is about to be replaced; the kernel distributes the connections among all. Without it, a second start fails
-    /// because the port is in use. It has no effect on unix sockets and descriptors. `serow-reuse-port` drains such a
+    /// because the port is in use. It has no effect on unix sockets and descriptors. `reuse_port` drains such a
     /// port without losing a connection.
     pub share: bool,
     /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.

@@ -1,5 +1,5 @@
 //! Classic BPF programs on sockets: those that choose the socket of a reuseport group, and those that drop packets
-//! before a socket sees them. Some kernels demand a privilege for the latter. `serow-reuse-port` writes the programs;
+//! before a socket sees them. Some kernels demand a privilege for the latter. `reuse_port` writes the programs;
 //! here are the system calls.
 
 use std::{

@@ -1,7 +1,7 @@
 //! The PROXY header at the beginning of a connection to a server.
 
 use serow_message::{Connection, Peer};
-use serow_proxy_protocol::{Header, write_version_1, write_version_2};
+use serow_message::proxy_protocol::{Header, write_version_1, write_version_2};
 
 use crate::settings::ProxyHeader;
 
@@ -33,7 +33,7 @@ impl ProxyHeader {
 #[cfg(test)]
 mod tests {
     use serow_message::Scheme;
-    use serow_proxy_protocol::parse;
+    use serow_message::proxy_protocol::parse;
 
     use super::*;
 

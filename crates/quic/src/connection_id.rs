@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
-use serow_reuse_port::quic_steering::{CONNECTION_ID_CHECK as CHECK, CONNECTION_ID_LENGTH};
+use serow_net::reuse_port::quic_steering::{CONNECTION_ID_CHECK as CHECK, CONNECTION_ID_LENGTH};
 
 /// Generates connection IDs that name the socket of this slot in its group ([layout](CONNECTION_ID_LENGTH)).
 ///

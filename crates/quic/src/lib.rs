@@ -10,7 +10,7 @@
 //! | the streams of an HTTP/3 connection, for servers and clients | `http3_streams.rs` |
 //! | congestion control, and the bound on less urgent bytes in flight | `congestion.rs`, `congestion/` |
 //! | connection IDs that name the socket of their owner | `connection_id.rs` |
-//! | the program by which the kernel finds that socket | `serow_reuse_port::quic_steering` |
+//! | the program by which the kernel finds that socket | `serow_net::reuse_port::quic_steering` |
 //! | secrets that the endpoints of a server share | `secrets.rs` |
 //! | TLS of a server's connections, forgotten after the handshake | `server_session.rs` |
 //! | transport parameters, and TLS for QUIC | `settings.rs` |

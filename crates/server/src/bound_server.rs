@@ -9,7 +9,7 @@ use std::{
 
 use serow_message::Handler;
 use serow_net::Address;
-use serow_reuse_port::PortDrain;
+use serow_net::reuse_port::PortDrain;
 
 use tokio::runtime::Handle;
 

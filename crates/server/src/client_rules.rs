@@ -2,10 +2,10 @@
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
-use serow_bans::Bans;
+use serow_limits::Bans;
+use serow_limits::{Concurrency, ConcurrencyGuard};
 use serow_message::{ClientNetwork, TrustedProxies};
 use serow_net::{WarningPace, monotonic};
-use serow_rate_limit::{Concurrency, ConcurrencyGuard};
 
 /// Which clients may connect. By default, all may.
 ///
@@ -90,7 +90,7 @@ impl fmt::Display for ClientRefusal {
 mod tests {
     use std::time::Duration;
 
-    use serow_bans::BanOrigin;
+    use serow_limits::BanOrigin;
     use serow_message::Network;
 
     use super::*;

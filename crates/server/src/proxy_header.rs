@@ -16,7 +16,7 @@ pub(crate) async fn receive<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
 ) -> Result<Option<SocketAddr>, Ended> {
-    before_request::receive(worker, transport, |transport| match serow_proxy_protocol::parse(&transport.input) {
+    before_request::receive(worker, transport, |transport| match serow_message::proxy_protocol::parse(&transport.input) {
         Ok(Some((header, length))) => {
             transport.input.advance(length);
             ControlFlow::Break(Ok(header.source()))

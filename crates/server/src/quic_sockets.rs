@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, os::fd::OwnedFd, sync::Arc, time::Duration};
 
+use serow_net::reuse_port::quic_steering::{SLOTS, steering_program};
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
 use serow_quic::{EarlyData, Secrets, ServerSettings, TransportSettings};
-use serow_reuse_port::quic_steering::{SLOTS, steering_program};
 
 use crate::{
     alternative_service::{AlternativeService, DEFAULT_AGE},

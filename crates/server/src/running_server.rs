@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serow_reuse_port::PortDrain;
+use serow_net::reuse_port::PortDrain;
 
 use crate::{Error, Stopper, shared_ports::leave, signals::Signals, status::Status, stop_warning};
 

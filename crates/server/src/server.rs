@@ -8,8 +8,8 @@ mod tls;
 use std::{num::NonZeroUsize, os::fd::OwnedFd, rc::Rc, sync::Arc, thread};
 
 use serow_message::{Handler, Scheme};
+use serow_net::reuse_port::PortDrain;
 use serow_net::{Address, AddressError, ListenOptions, Listener};
-use serow_reuse_port::PortDrain;
 
 #[cfg(any(feature = "http2", feature = "http3"))]
 use crate::Pacing;

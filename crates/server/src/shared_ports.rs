@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow_reuse_port::PortDrain;
+use serow_net::reuse_port::PortDrain;
 
 use crate::{Stopper, status::Status, stop::Phase};
 

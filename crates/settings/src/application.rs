@@ -1,9 +1,9 @@
 //! An application, whatever runs it.
 
 use serow_apps::ApplicationReport;
-use serow_commands::CommandApplication;
-use serow_fpm::FpmApplication;
 use serow_processes::{StartCancellation, StartError, Workers};
+use serow_programs::commands::CommandApplication;
+use serow_programs::fpm::FpmApplication;
 use serow_proxy::Upstream;
 
 use serow_site::Content;

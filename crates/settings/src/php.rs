@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use serow_fpm::{FpmApplication, FpmSettings, is_ini_setting};
-use serow_php::{FrontController, PhpSettings, Preset};
+use serow_programs::fpm::{FpmApplication, FpmSettings, is_ini_setting};
+use serow_programs::php::{FrontController, PhpSettings, Preset};
 
 use super::{SettingError, process::ApplicationHost, proxy::field_names, running::run_as_written};
 use crate::options::{ApplicationOptions, BindChoice, InterfaceChoice};

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, num::NonZero, path::Path, time::Duration};
 
-use serow_commands::{Binding, CommandApplication, CommandSettings};
+use serow_programs::commands::{Binding, CommandApplication, CommandSettings};
 
 use super::{SettingError, process::ApplicationHost, proxy::field_names, running::run_as_written};
 use crate::{

@@ -4,7 +4,7 @@ use std::{mem, path::Path, time::Duration};
 
 use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use serow_access_log::{ClientRules, Destination, Format};
-use serow_bans::Bans;
+use serow_limits::Bans;
 use serow_proxy::TrustedProxies;
 use tracing::level_filters::LevelFilter;
 

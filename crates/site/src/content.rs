@@ -2,11 +2,11 @@
 
 use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
-use serow_cgi::Cgi;
 use serow_files::Files;
 use serow_gateway::error_page;
 use serow_message::StatusCode;
-use serow_php::{Destination, PhpFolder};
+use serow_programs::cgi::Cgi;
+use serow_programs::php::{Destination, PhpFolder};
 use serow_proxy::Proxy;
 use serow_webdav::Dav;
 

@@ -1,8 +1,8 @@
 //! Serving, with what TLS needs around the handler.
 
 use serow::{Address, BoundServer, Handler, RunningServer};
-use serow_bans::Bans;
 use serow_gateway::TrustedProxies;
+use serow_limits::Bans;
 
 use crate::{
     MaintenanceSwitch, Site,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serow::{Handler, Request, Response, StatusCode};
 use serow_acme::HttpChallenges;
-use serow_bans::Bans;
 use serow_gateway::{TrustedProxies, error_page};
+use serow_limits::Bans;
 use serow_net::monotonic;
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
-use serow_rate_limit::Rate;
+use serow_limits::Rate;
 
 use crate::{SettingValue, Unquoted, ValueError, in_settings_file};
 
@@ -15,7 +15,7 @@ impl FromStr for RequestRate {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        text.parse().map(Self).map_err(|error: serow_rate_limit::RateError| ValueError::new(text, error.to_string()))
+        text.parse().map(Self).map_err(|error: serow_limits::RateError| ValueError::new(text, error.to_string()))
     }
 }
 

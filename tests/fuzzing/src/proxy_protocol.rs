@@ -1,7 +1,7 @@
 //! A PROXY header says the same however much of the connection has come: nothing before it is whole, and then always the
 //! same.
 
-use serow_proxy_protocol::{MAX_HEADER_LENGTH, parse};
+use serow_message::proxy_protocol::{MAX_HEADER_LENGTH, parse};
 
 /// The target.
 pub fn target(bytes: &[u8]) {

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use serow_bans::Bans;
+use serow_limits::Bans;
 use serow_net::monotonic;
 use serow_supervisor::master::SharedState;
 

@@ -10,14 +10,14 @@ use std::{
 
 use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
+use serow_access::jwt::KeyFetcher;
+use serow_access::openid::ProviderThread;
 use serow_access::{FileWatch, PasswordChecker};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_config::{Account, Configuration, ServedFolder, open_to_changes};
 use serow_fleet::{Fleet, FleetThread};
-use serow_jwt::KeyFetcher;
-use serow_login::ProviderThread;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serow_bans::{Ban, BanChange, BanOrigin, Bans};
 use serow_fleet::{Event, Fleet};
+use serow_limits::{Ban, BanChange, BanOrigin, Bans};
 use serow_message::ClientNetwork;
 use serow_net::monotonic;
 

@@ -132,7 +132,7 @@ fn clients_who_break_a_limit_are_banned_at_accept() {
     assert_eq!(status["connections"]["refused_banned"], 3);
     let text = metrics(&folder);
     for line in [
-        "serow_bans 1",
+        "serow_limits 1",
         "serow_bans_added_total{origin=\"limit\"} 1",
         "serow_connections_failed_total{at=\"ban\"} 3",
         "serow_limit_requests_total{limit=\"few\",outcome=\"refused\",dry_run=\"false\"} 3",

@@ -12,14 +12,14 @@ use std::{
     sync::Arc,
 };
 
+use serow_access::jwt::RemoteKeys;
+use serow_access::openid::Login;
 use serow_access::{AddressRules, Basic, PasswordQueue, WatchedFiles};
 use serow_access_log::{ClientRules, SecretArguments};
-use serow_bans::Bans;
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
-use serow_jwt::RemoteKeys;
-use serow_login::Login;
+use serow_limits::Bans;
 use serow_router::Methods;
 use serow_site::{ClientRequests, Guard, RateLimit, RefusedAddresses, Satisfy};
 use serow_variables::Scope;

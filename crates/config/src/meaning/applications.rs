@@ -10,7 +10,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serow_document::{Place, Problem, Problems};
-use serow_fpm::FpmApplication;
+use serow_programs::fpm::FpmApplication;
 
 use crate::{
     meaning::paths::resolve_path,

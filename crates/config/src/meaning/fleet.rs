@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::{DEFAULT_TIMEOUT, Fleet, FleetFileError, FleetSettings, RedisUrl, SharedTable};
-use serow_rate_limit::Limit;
+use serow_limits::Limit;
 
 use crate::{
     meaning::paths::resolved,

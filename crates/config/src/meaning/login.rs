@@ -2,10 +2,10 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use serow_access::jwt::Conditions;
+use serow_access::openid::{CookieKey, Login, LoginSettings, Sharing, is_issuer, read_secret};
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
-use serow_jwt::Conditions;
-use serow_login::{CookieKey, Login, LoginSettings, Sharing, is_issuer, read_secret};
 
 use crate::{
     meaning::{access::is_user_field, paths::resolved, shared_logins::FleetStore},

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serow_access::openid::{RefreshStore, RefreshTurn, RefreshedSession, StoreFuture};
 use serow_fleet::{Fleet, Turn, TurnResult};
-use serow_login::{RefreshStore, RefreshTurn, RefreshedSession, StoreFuture};
 
 /// The store of logins that the fleet has in Redis.
 pub(crate) struct FleetStore(pub(crate) Arc<Fleet>);

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_rate_limit::Limit;
+use serow_limits::Limit;
 use serow_requirements::requires;
 use tempfile::TempDir;
 

@@ -1,4 +1,4 @@
-use serow_rate_limit::Limit;
+use serow_limits::Limit;
 
 use super::*;
 
@@ -161,7 +161,7 @@ fn nothing_that_redis_says_overflows() {
 #[ignore = "measures"]
 fn cost_of_a_decision() {
     let shared = table("1000000/s", 1_000_000, 100_000);
-    let (own, limit) = (serow_rate_limit::KeyTable::new(100_000), *shared.limit());
+    let (own, limit) = (serow_limits::KeyTable::new(100_000), *shared.limit());
     let names: Vec<[u8; 4]> = (0..1000_u32).map(u32::to_be_bytes).collect();
     // The fastest of ten rounds: others use the machine, too.
     let cost = |decide: &dyn Fn(&[u8], u64) -> bool| {

@@ -1,4 +1,4 @@
-//! A listener's part in draining a port that other processes share (`serow-reuse-port`).
+//! A listener's part in draining a port that other processes share (`reuse_port`).
 
 use std::{convert::Infallible, net::SocketAddr};
 

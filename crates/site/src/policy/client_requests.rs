@@ -8,9 +8,9 @@ use std::{
     },
 };
 
+use serow_limits::{Concurrency, ConcurrencyGuard};
 use serow_message::ClientNetwork;
 use serow_net::WarningPace;
-use serow_rate_limit::{Concurrency, ConcurrencyGuard};
 
 /// How many requests of a client are served at the same time, in a site or a route.
 ///

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serow_bans::{BanOrigin, BanRule, Bans, Strikes};
+use serow_limits::{BanOrigin, BanRule, Bans, Strikes};
 use serow_message::ClientNetwork;
 use serow_net::{WarningPace, monotonic};
 

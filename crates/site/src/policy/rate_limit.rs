@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use serow_bans::{BanRule, Bans};
 use serow_fleet::{SharedKey, SharedTable, now};
+use serow_limits::{BanRule, Bans};
+use serow_limits::{Decision, Key, KeyTable, Limit};
 use serow_message::{FieldName, Headers, KnownHeader, LimitStatus, Request, RequestClient, Response, RouteNote};
 use serow_net::WarningPace;
-use serow_rate_limit::{Decision, Key, KeyTable, Limit};
 use serow_variables::{
     Name, Part, Source, Text, Variable,
     clean_path::{self, Room},

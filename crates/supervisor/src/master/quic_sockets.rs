@@ -9,8 +9,8 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
+use serow_net::reuse_port::quic_steering::{SLOTS, steering_program};
 use serow_net::{bind_udp, socket_filter::attach_reuseport_program};
-use serow_reuse_port::quic_steering::{SLOTS, steering_program};
 
 /// The sockets of all addresses.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serow_bans::BanRule;
 use serow_document::{Place, Problem, names::near};
-use serow_rate_limit::{Delay, Limit};
+use serow_limits::BanRule;
+use serow_limits::{Delay, Limit};
 use serow_site::{ClientRequests, RateLimit};
 use serow_variables::{Scope, Text};
 

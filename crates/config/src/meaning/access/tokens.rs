@@ -7,11 +7,11 @@ use std::{
 };
 
 use serow_access::WatchedFile;
-use serow_document::{Place, Problem, names::near};
-use serow_jwt::{
+use serow_access::jwt::{
     Algorithm, Conditions, Expectations, KeySet, KeySource, RemoteKeys, RemoteKeysError, VerificationThread, Verifier,
     algorithm_names, parse_algorithm,
 };
+use serow_document::{Place, Problem, names::near};
 use serow_site::{TokenPlace, Tokens};
 
 use super::Access;

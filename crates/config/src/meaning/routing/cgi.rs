@@ -2,9 +2,9 @@
 
 use std::{num::NonZero, path::absolute};
 
-use serow_cgi::{Cgi, CgiSettings, Programs};
 use serow_document::{Place, Problem};
 use serow_gateway::QueueSettings;
+use serow_programs::cgi::{Cgi, CgiSettings, Programs};
 use serow_router::Action;
 use serow_site::Content;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serow_document::{Place, Problem};
 use serow_files::Files;
 use serow_message::Pattern;
-use serow_php::{CaselessPatterns, FrontController, PhpFolder, Preset};
+use serow_programs::php::{CaselessPatterns, FrontController, PhpFolder, Preset};
 use serow_router::Action;
 use serow_site::Content;
 

@@ -2,8 +2,8 @@
 
 use serow::{BoxedHandler, Handler, HandlerExt, RequestHead};
 use serow_access::PasswordChecker;
+use serow_access::openid::ProviderThread;
 use serow_config::Configuration;
-use serow_login::ProviderThread;
 use serow_processes::Workers;
 use serow_site::{Admission, TlsPolicy};
 

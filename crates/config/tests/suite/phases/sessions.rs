@@ -12,7 +12,7 @@ use aws_lc_rs::{
     hkdf::{HKDF_SHA256, Salt},
 };
 use data_encoding::BASE64URL_NOPAD;
-use serow_jwt::Conditions;
+use serow_access::jwt::Conditions;
 
 /// The secret of the site, in its file.
 pub(super) const SECRET: &str = "the secret that the cookies of the sites are sealed with";

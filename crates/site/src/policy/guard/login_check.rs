@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serow_access::openid::{Granted, Login, LoginRequest, LoginVerdict, Reply, has_own_cookies, without_own_cookies};
 use serow_gateway::{TrustedProxies, error_page};
-use serow_login::{Granted, Login, LoginRequest, LoginVerdict, Reply, has_own_cookies, without_own_cookies};
 use serow_message::{Headers, KnownHeader, Request, Response, Scheme, StatusCode, User};
 use serow_net::time;
 

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use serow_gateway::{ErrorReason, error_page};
-use serow_jwt::{
+use serow_access::jwt::{
     Conditions, KeySource, Token, TokenError, Verification, VerificationBusy, VerificationThread, Verifier,
 };
+use serow_gateway::{ErrorReason, error_page};
 use serow_message::{Claims, Headers, KnownHeader, Request, Response, StatusCode, User};
 use serow_net::{WarningPace, time};
 
@@ -48,7 +48,7 @@ enum Progress {
 }
 
 enum Wait {
-    Keys(serow_jwt::FetchEnd),
+    Keys(serow_access::jwt::FetchEnd),
     Signature(tokio::sync::oneshot::Receiver<Result<Arc<Token>, TokenError>>),
 }
 

@@ -1,8 +1,0 @@
-//! Programs that serve HTTP as clients see them, through servers in this process.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
-#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
-
-#[path = "../../../apps/tests/suite/support/answering.rs"]
-mod answering;
-mod command;
-mod program_crashes;

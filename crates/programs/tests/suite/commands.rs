@@ -1,0 +1,4 @@
+//! Programs that serve HTTP as clients see them, through servers in this process.
+
+mod command;
+mod program_crashes;
