@@ -2,8 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Headers, Peer, Served};
-use serow_gateway::Attempt;
+use serow_message::{Attempt, Headers, Peer, Served};
 use serow_variables::values;
 
 use super::{attempts, escape};

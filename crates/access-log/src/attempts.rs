@@ -1,7 +1,6 @@
 //! The attempts of a request on upstream servers: one value for each, in nginx's format.
 
-use serow::Served;
-use serow_gateway::{Attempt, Attempts};
+use serow_message::{Attempt, Attempts, Served};
 
 use super::escape;
 

@@ -2,8 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use serow::{Scheme, Served};
-use serow_gateway::TrustedProxies;
+use serow_message::{Scheme, Served, TrustedProxies};
 
 use super::secret_arguments::SecretArguments;
 
@@ -48,7 +47,7 @@ impl ClientRules {
 
 #[cfg(test)]
 mod tests {
-    use serow_gateway::Network;
+    use serow_message::Network;
 
     use super::*;
     use crate::example::{self, Example};

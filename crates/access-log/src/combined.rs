@@ -1,7 +1,7 @@
 //! The combined format, as nginx and Apache write it:
 //! `127.0.0.1 - - [06/Nov/1994:08:49:37 +0000] "GET / HTTP/1.1" 200 13 "referer" "agent"`.
 
-use serow::{KnownHeader, Served};
+use serow_message::{KnownHeader, Served};
 
 use super::{
     append::{client, number, request_line},

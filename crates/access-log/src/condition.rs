@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-use serow::Served;
+use serow_message::Served;
 use serow_variables::Scope;
 
 use super::{date::Date, template::Template, variable::OtherNames};

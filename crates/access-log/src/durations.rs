@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serow::{AccessLog, Served};
+use serow_message::{AccessLog, Served};
 
 /// How long the requests of each route took, until the last byte of the response was handed to the kernel. Clones count
 /// together.

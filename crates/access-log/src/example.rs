@@ -6,11 +6,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow::{
-    Connection, Encryption, Extensions, HandshakeStage, Headers, Method, Peer, Priority, RequestHead, RouteNote,
-    Scheme, Served, ServedStream, StatusCode, Target, Version,
+use serow_message::{
+    Attempts, Connection, Encryption, Extensions, HandshakeStage, Headers, Method, Peer, Priority, RequestHead,
+    RouteNote, Scheme, Served, ServedStream, StatusCode, Target, Version,
 };
-use serow_gateway::Attempts;
 
 /// A `GET /` over HTTP/1.1, until it is changed.
 pub(super) struct Example {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use serow::Served;
+use serow_message::Served;
 use serow_variables::{Scope, near};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{KnownHeader, Peer, RequestHead, Served};
+use serow_message::{KnownHeader, Peer, RequestHead, Served};
 use serow_variables::values;
 
 use super::{

@@ -54,43 +54,48 @@ mod combined;
 mod condition;
 mod date;
 mod destination;
+#[cfg(feature = "writing")]
 mod durations;
+#[cfg(feature = "writing")]
 mod error;
 mod escape;
 #[cfg(test)]
 mod example;
 mod format;
 mod json;
+#[cfg(feature = "writing")]
 mod lines;
+#[cfg(feature = "writing")]
 mod logs;
 mod name;
+#[cfg(feature = "writing")]
 mod queue;
+#[cfg(feature = "writing")]
 mod retry;
+#[cfg(feature = "writing")]
 mod routed;
 mod rules;
 mod sampling;
 mod secret_arguments;
+#[cfg(feature = "writing")]
 mod sink;
+#[cfg(feature = "writing")]
 mod sink_error;
 mod syslog;
 mod template;
 mod terminal;
 mod user;
 mod variable;
+#[cfg(feature = "writing")]
 mod watch;
+#[cfg(feature = "writing")]
 mod writer;
 
 pub use self::{
     client_rules::ClientRules,
     condition::{Condition, ConditionError},
     destination::{Destination, DestinationError},
-    durations::{CountingLog, DurationCounts, Durations},
-    error::AccessLogError,
     format::{Format, FormatError},
-    lines::{WorkerLog, WorkerLogs},
-    logs::{AccessLogs, LogMakers},
-    queue::LineCounts,
-    routed::{RoutedLog, RoutedLogs},
     rules::{LogRule, LogRules},
     sampling::Sampling,
     secret_arguments::SecretArguments,
@@ -98,5 +103,14 @@ pub use self::{
     template::Template,
     terminal::Colour,
     variable::OtherNames,
+};
+#[cfg(feature = "writing")]
+pub use self::{
+    durations::{CountingLog, DurationCounts, Durations},
+    error::AccessLogError,
+    lines::{WorkerLog, WorkerLogs},
+    logs::{AccessLogs, LogMakers},
+    queue::LineCounts,
+    routed::{RoutedLog, RoutedLogs},
     writer::{AccessLog, LineCounter},
 };

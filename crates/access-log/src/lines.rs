@@ -8,8 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serow::Served;
-use serow_message::RequestId;
+use serow_message::{RequestId, Served};
 use tokio::{task::spawn_local, time::sleep};
 
 use super::{ClientRules, Format, date::Date, queue::Queue, syslog::Header};
@@ -30,7 +29,7 @@ pub(super) struct LinesMaker {
     pub(super) header: Option<Header>,
 }
 
-/// The access log of one worker, for [`serow::Server::access_log`].
+/// The access log of one worker, for `serow::Server::access_log`.
 pub struct WorkerLog {
     lines: Rc<Lines>,
     format: Format,
@@ -84,7 +83,7 @@ impl LinesMaker {
     }
 }
 
-impl serow::AccessLog for WorkerLog {
+impl serow_message::AccessLog for WorkerLog {
     fn log(&self, served: &Served<'_>) {
         let (client, client_scheme) = self.clients.client(served);
         let redacted = self.clients.secrets.redacted(served.request);
@@ -183,8 +182,8 @@ mod tests {
                 WorkerLogs::new(LinesMaker { queue: Arc::clone(&queue), header: None }, Format::Combined).for_worker();
             let start = Instant::now();
             let example = Example::unix();
-            serow::AccessLog::log(&log, &example.served());
-            serow::AccessLog::log(&log, &example.served());
+            serow_message::AccessLog::log(&log, &example.served());
+            serow_message::AccessLog::log(&log, &example.served());
             while queue.is_empty() {
                 sleep(Duration::from_millis(1)).await;
             }
@@ -203,9 +202,9 @@ mod tests {
         runtime.block_on(async {
             let (one, other) = (make(), make());
             drop(make);
-            serow::AccessLog::log(&one, &Example::unix().served());
+            serow_message::AccessLog::log(&one, &Example::unix().served());
             drop(one);
-            serow::AccessLog::log(&other, &Example::unix().served());
+            serow_message::AccessLog::log(&other, &Example::unix().served());
         });
         drop(runtime);
         assert_eq!(std::fs::read_to_string(file).unwrap().lines().count(), 2);

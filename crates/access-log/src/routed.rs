@@ -2,8 +2,7 @@
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
-use serow::Served;
-use serow_message::RequestId;
+use serow_message::{RequestId, Served};
 
 use super::{
     ClientRules,
@@ -38,7 +37,7 @@ struct Set {
     outputs: Vec<usize>,
 }
 
-/// The access log of one worker, for [`serow::Server::access_log`].
+/// The access log of one worker, for `serow::Server::access_log`.
 pub struct RoutedLog {
     plan: Arc<Plan>,
     /// By their destinations.
@@ -82,7 +81,7 @@ impl RoutedLogs {
     }
 }
 
-impl serow::AccessLog for RoutedLog {
+impl serow_message::AccessLog for RoutedLog {
     fn log(&self, served: &Served<'_>) {
         let plan = &*self.plan;
         let route = served.route().and_then(|number| plan.of_routes.get(number as usize).copied());
@@ -135,7 +134,7 @@ impl RoutedLog {
 mod tests {
     use std::{fs, num::NonZeroU32};
 
-    use serow::{AccessLog, StatusCode};
+    use serow_message::{AccessLog, StatusCode};
     use serow_variables::Scope;
     use tokio::runtime::{Builder, LocalOptions};
 

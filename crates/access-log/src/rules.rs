@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, sync::Arc};
 
-use serow::StatusCode;
+use serow_message::StatusCode;
 
 use super::{Condition, Destination, Format, sampling::Sampling};
 
@@ -26,7 +26,7 @@ pub struct LogRule {
 pub struct LogRules {
     /// The logs of all requests that no entry of `of_routes` is for.
     pub otherwise: Arc<[LogRule]>,
-    /// The logs of the requests of some routes, by the number of the route ([`serow::Served::route`]). Routes behind the
+    /// The logs of the requests of some routes, by the number of the route ([`serow_message::Served::route`]). Routes behind the
     /// last have those of all others.
     pub of_routes: Vec<Option<Arc<[LogRule]>>>,
 }

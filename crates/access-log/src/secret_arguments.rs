@@ -1,7 +1,6 @@
 //! Tokens in queries, which lines do not show.
 
-use serow::RequestHead;
-use serow_message::{KnownHeader, Target};
+use serow_message::{KnownHeader, RequestHead, Target};
 
 /// The names of arguments whose values are tokens; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serow::Served;
+use serow_message::Served;
 use serow_variables::{Piece, Scope, read_pieces};
 
 use super::{
@@ -115,7 +115,7 @@ fn push_text(text: &str, parts: &mut Vec<Part>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serow::Scheme;
+    use serow_message::Scheme;
 
     use super::*;
     use crate::{
@@ -262,7 +262,7 @@ mod tests {
         let text = "$server_name $id $2 $1 $kind $pid";
         let template = Template::read(text, &scope, OtherNames::Only(&["kind".to_owned()].into())).unwrap();
         assert!(template.lacks_names() && template.reads_captures() && !read("$status $pid").unwrap().reads_captures());
-        let note = serow::RouteNote::new();
+        let note = serow_message::RouteNote::new();
         note.set_captures(&[b"7", b"\"x\n"]);
         let (example, mut line) = (Example::unix(), Vec::new());
         template.write(&Served { note: Some(&note), ..example.served() }, &mut Date::new(), &mut line);

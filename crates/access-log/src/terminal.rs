@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Served, StatusCode};
+use serow_message::{Served, StatusCode};
 
 use super::escape;
 

@@ -1,7 +1,7 @@
 //! The user who sends a request: the one that access control has checked, or the one that the client names by Basic
 //! authentication (RFC 7617).
 
-use serow::{Headers, Served};
+use serow_message::{Headers, Served};
 use serow_variables::values;
 
 use super::escape;
@@ -36,7 +36,7 @@ fn write_claimed(headers: Option<&Headers>, line: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use serow::KnownHeader;
+    use serow_message::KnownHeader;
 
     use super::*;
 

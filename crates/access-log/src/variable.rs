@@ -3,8 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serow::{AccessNote, Extensions, LimitStatus, RouteNote, Scheme, Served};
-use serow_message::{CacheStatus, LogFields};
+use serow_message::{AccessNote, CacheStatus, Extensions, LimitStatus, LogFields, RouteNote, Scheme, Served};
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{

@@ -92,7 +92,7 @@ impl AccessLog {
         self
     }
 
-    /// Returns the function that [`serow::Server::access_log`] takes. The log is finished, as by
+    /// Returns the function that `serow::Server::access_log` takes. The log is finished, as by
     /// [`finish`](Self::finish), when the server has ended.
     pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
         let logs = self.logs.clone();

@@ -48,7 +48,6 @@ mod control;
 mod failure;
 mod issued;
 mod manager;
-mod name;
 mod on_demand;
 mod order;
 mod placeholder;
@@ -66,17 +65,15 @@ mod transport;
 pub const NOTICE: &str = "serow::notice";
 
 pub use serow_dns::tsig::{KeyFileError, TsigKey};
+pub use serow_message::{CertificateName, CertificateNameError};
 
 pub use self::{
     challenge::{ChallengeSettings, DnsCommand, DnsPersist, DnsProvider, DnsUpdate, HttpChallenges},
     control::{CertificateAction, CertificateCommand, CertificateControl},
     manager::{AcmeError, CertificateManager, PreparedManager, RunningManager},
-    name::{CertificateName, CertificateNameError},
     on_demand::{OnDemand, OnDemandPermission, OrderRate, PermissionFunction},
     report::CertificateReport,
     schedule::Validity,
     settings::{AcmeSettings, Authority, CertificateRequest, ExternalAccount, KeyKind},
-    storage::{
-        RedisAddress, RedisAddressError, RedisStoreSettings, StorageError, StoreSecret, StoreSecretError, StoreSettings,
-    },
+    storage::{RedisStoreSettings, StorageError, StoreSecret, StoreSecretError, StoreSettings},
 };

@@ -115,7 +115,7 @@ impl OrderContext<'_> {
 
     async fn begun(&self) -> Result<(Order, KeyPair), Failure> {
         let key = new_key(self.request.key)?;
-        let identifiers: Vec<Identifier> = self.request.names.iter().map(CertificateName::identifier).collect();
+        let identifiers: Vec<Identifier> = self.request.names.iter().map(identifier).collect();
         let order = self.account.new_order(&self.new_order(&identifiers, self.replaces.clone())).await;
         let order = match order {
             // The certificate was replaced already, is another authority's, or the authority does not support ARI.
@@ -311,4 +311,11 @@ pub(crate) fn check_clock(issued: &IssuedCertificate, now: SystemTime) -> Result
     let text = "the new certificate is not valid at the time of this machine's clock: set the clock";
     // The authority's clock may be the wrong one: then another order helps, but not at once.
     Err(Failure::new(FailureKind::RateLimited, text).of_suspect_order())
+}
+
+fn identifier(name: &CertificateName) -> Identifier {
+    match name {
+        CertificateName::Dns(name) => Identifier::Dns(name.clone()),
+        CertificateName::Ip(address) => Identifier::Ip(*address),
+    }
 }

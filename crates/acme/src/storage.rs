@@ -8,16 +8,14 @@ mod secret;
 use std::{error::Error, fmt, future, io, path::PathBuf, sync::Arc, time::Duration};
 
 use rustls::ClientConfig;
+use serow_message::RedisUrl;
 use serow_tls::{TlsClientSettings, TlsConnector, TlsSettingsError, Trust};
 
 pub(crate) use self::directory::DirectoryStorage;
+pub use self::secret::{StoreSecret, StoreSecretError};
 use self::{
     directory::DirectoryWatch,
     redis::{RedisLease, RedisStorage, RedisWatch},
-};
-pub use self::{
-    redis::{RedisAddress, RedisAddressError},
-    secret::{StoreSecret, StoreSecretError},
 };
 
 /// Where certificates, keys and accounts are kept.
@@ -33,7 +31,7 @@ pub enum StoreSettings {
 #[derive(Clone, Debug)]
 pub struct RedisStoreSettings {
     /// Where it is.
-    pub address: RedisAddress,
+    pub address: RedisUrl,
     /// Encrypts the values.
     pub secret: StoreSecret,
     /// Verifies the certificate of a server whose URL begins with `rediss://`; authorities are in this file, or those of
@@ -54,7 +52,7 @@ impl RedisStoreSettings {
 
     /// A server without an own authority, a prefix or a folder.
     #[must_use]
-    pub fn new(address: RedisAddress, secret: StoreSecret) -> Self {
+    pub fn new(address: RedisUrl, secret: StoreSecret) -> Self {
         Self { address, secret, ca: None, tls: None, prefix: Self::DEFAULT_PREFIX.to_owned(), folder: None }
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use serow_access::PasswordQueue;
-use serow_config::AccessControl;
+use serow_assembly::AccessControl;
 use serow_config::printable::on_one_line;
 use serow_site::{ClientRequests, RateLimit, RefusedAddresses};
 

@@ -7,7 +7,7 @@ use std::{
 
 use rustix::process::geteuid;
 use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
-use serow_settings::values::AdminAddress;
+use serow_config::values::AdminAddress;
 
 use super::{
     AdminError,

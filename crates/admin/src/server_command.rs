@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serow_assembly::server_settings;
+use serow_config::values::ServerRule;
 use serow_proxy::{Administration, ControlError, Upstream};
-use serow_settings::values::ServerRule;
 
 /// A command for a server of an upstream: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -90,7 +91,8 @@ impl ServerCommand {
                 (upstream.change_weight(server, weight).map_err(of_upstream)?, format!("of weight {weight}"))
             }
             Action::Add => {
-                let ServerRule(settings) = server.parse::<ServerRule>().map_err(|error| error.to_string())?;
+                let rule = server.parse::<ServerRule>().map_err(|error| error.to_string())?;
+                let settings = server_settings(&rule);
                 let added = settings.address.to_string();
                 upstream.add_server(settings).map_err(of_upstream)?;
                 (vec![added], "added".to_owned())

@@ -7,7 +7,7 @@ use std::{
 
 use serow::Address;
 use serow_admin::{AdminClient, AdminClientError};
-use serow_settings::values::{AdminAddress, AdminSocket};
+use serow_config::values::{AdminAddress, AdminSocket};
 
 use crate::{
     arguments::{AdminClientArguments, DEFAULT_SETTINGS_FILE},
@@ -18,7 +18,7 @@ use crate::{
 /// A client of the admin endpoint that the options name, directly or by the settings file of the server.
 pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClient, CommandError> {
     let token = |file: Option<&Path>| {
-        let token = file.map(serow_settings::admin_token::read).transpose();
+        let token = file.map(serow_assembly::admin_token::read).transpose();
         token.map_err(|reason| CommandError::Usage(format!("--admin-token-file: {reason}")))
     };
     let token_file = arguments.admin_token_file.as_deref();

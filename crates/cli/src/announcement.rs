@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use serow::{Address, BoundServer};
+use serow_assembly::Encryption;
 use serow_config::printable::on_one_line;
-use serow_settings::Encryption;
 use serow_site::Site;
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.

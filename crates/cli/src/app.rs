@@ -4,17 +4,19 @@ use std::{ffi::OsStr, io, path::Path, thread, time::Duration};
 
 use rustix::process::geteuid;
 use serow::Stopper;
+use serow_assembly::{
+    Application, ApplicationHost, PhpPlace, ServerSettings, application, descriptor_shares::Shares, php_fpm, program,
+    reads_attempts,
+};
+use serow_config::{
+    SettingError,
+    options::{ApplicationOptions, InterfaceChoice},
+};
 use serow_files::{CacheLimits, Files, FilesSettings, Symlinks};
 use serow_net::process::forbid_tracing;
 use serow_processes::{Reloader, StartCancellation, Workers};
 use serow_programs::php::PhpFolder;
 use serow_proxy::TrustedProxies;
-use serow_settings::{
-    Application, ApplicationHost, PhpPlace, ServerSettings, SettingError, application,
-    descriptor_shares::Shares,
-    options::{ApplicationOptions, InterfaceChoice},
-    php_fpm, program, reads_attempts,
-};
 use serow_site::Content;
 use tokio::{
     runtime::{Builder, Runtime},

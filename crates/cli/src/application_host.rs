@@ -1,7 +1,7 @@
 //! The resources that applications take from this process.
 
+use serow_assembly::ApplicationHost;
 use serow_processes::Output;
-use serow_settings::ApplicationHost;
 
 use crate::{announcement, descriptors::limit_of_others, supervise::program_launcher};
 

@@ -1,5 +1,5 @@
 //! The options of the commands, as clap reads them. Those that a settings file can have too are in
-//! [`serow_settings::options`].
+//! [`serow_config::options`].
 
 mod acme;
 mod admin;

@@ -4,8 +4,8 @@ use std::{thread, time::Duration};
 
 use serow_acme::{AcmeSettings, CertificateAction, CertificateCommand, PreparedManager};
 use serow_admin::{AdminClient, LastOrder};
+use serow_assembly::{Reachable, ServerSettings};
 use serow_net::time;
-use serow_settings::{Reachable, ServerSettings};
 
 use crate::{
     admin_client::{self, admin_client},

@@ -9,9 +9,11 @@ use std::{
 use rustix::process::geteuid;
 use serow::{Address, Versions};
 use serow_access_log::Destination;
-use serow_config::{Account, Configuration, ServedFolder, open_to_changes, printable::on_one_line};
+use serow_assembly::{
+    Account, Configuration, ListenerSettings, Purpose, ServedFolder, ServerSettings, open_to_changes,
+};
+use serow_config::printable::on_one_line;
 use serow_net::process::become_user;
-use serow_settings::{ListenerSettings, Purpose, ServerSettings};
 
 use crate::{
     application_host::application_host, arguments::CheckArguments, command_error::CommandError, examination,
@@ -24,7 +26,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
         return script_test::run(&arguments.script_test);
     }
     let path = &arguments.settings.file;
-    let configuration = serow_config::read(path, &application_host()).map_err(CommandError::from)?;
+    let configuration = serow_assembly::read(path, &application_host()).map_err(CommandError::from)?;
     if let Some(request) = &arguments.request {
         return examination::print(&configuration, request, &arguments.header);
     }

@@ -6,10 +6,9 @@ use serow_access_log::AccessLogError;
 use serow_acme::AcmeError;
 use serow_admin::{AdminClientError, AdminError};
 use serow_config::{
-    ConfigurationError,
+    ConfigurationError, SettingError,
     printable::{on_lines, on_one_line},
 };
-use serow_settings::SettingError;
 use serow_supervisor::SupervisorError;
 
 use crate::announcement::write_line;

@@ -2,8 +2,8 @@
 
 use std::{env, ffi::OsStr, net::Ipv6Addr};
 
+use serow_config::{options::GeneralOptions, values::ListenRule};
 use serow_net::{Address, inheritance};
-use serow_settings::{options::GeneralOptions, values::ListenRule};
 
 use crate::command_error::CommandError;
 

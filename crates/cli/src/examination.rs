@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use serow::{Address, Body, Headers, Method, Request, RequestHead, Scheme};
-use serow_config::{Configuration, printable::on_one_line};
+use serow_assembly::Configuration;
+use serow_config::printable::on_one_line;
 use serow_message::{KnownHeader, Target, Version};
 use serow_site::{Finding, connection_to};
 

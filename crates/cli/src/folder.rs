@@ -6,11 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_config::{ServedFolder, open_to_changes};
+use serow_assembly::{
+    ServedFolder, ServerSettings, folder_error, folder_settings, open_to_changes, shares, write_settings,
+};
+use serow_config::{options::WriteChoice, values::SizeLimit};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 use serow_proxy::TrustedProxies;
-use serow_settings::{ServerSettings, SettingError, folder_settings, options::WriteChoice, shares, values::SizeLimit};
 use serow_site::{Content, Site};
 use serow_webdav::{Dav, DavSite, WriteSettings};
 
@@ -52,7 +54,7 @@ impl FolderSettings {
         }
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let script = script.open(trusted.clone())?;
-        let write = folder.content.write_settings();
+        let write = write_settings(&folder.content);
         if write.is_some() {
             // As in a settings file: files may be of any size, however they come.
             general.limits.max_body.get_or_insert(SizeLimit(u64::MAX));
@@ -153,7 +155,7 @@ struct FolderError(FilesError);
 impl fmt::Display for FolderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(error) = self;
-        if let Some(error) = SettingError::of_folder(error) {
+        if let Some(error) = folder_error(error) {
             return f.write_str(&error.in_options());
         }
         match error {

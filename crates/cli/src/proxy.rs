@@ -1,9 +1,9 @@
 //! `serow proxy`: forwards requests to other servers until it is stopped.
 
-use serow_config::Scope;
+use serow_assembly::{ServerSettings, forwarding_settings, reads_attempts, upstream_settings};
+use serow_config::{Scope, SettingError};
 use serow_net::process::forbid_tracing;
 use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, TrustedProxies, Upstream, UpstreamSettings};
-use serow_settings::{ServerSettings, SettingError, forwarding_settings, reads_attempts, upstream_settings};
 use serow_site::Content;
 
 use crate::{
@@ -50,7 +50,7 @@ impl ProxySettings {
         forwarding.trust = Some(general.listening.trust.clone());
         let trusted: TrustedProxies = general.listening.trust.iter().map(|network| network.0).collect();
         let note_attempts = reads_attempts(&general.logging);
-        let served = servers.iter().map(|server| server.0.address.to_string()).collect::<Vec<_>>().join(" ");
+        let served = servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(" ");
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         let script = script.open(trusted)?;
         let mut server = ServerSettings::new(general, shares)?;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
-use serow_settings::values::{Codings, Size};
+use serow_config::values::{Codings, Size};
 use serow_site::{
     CacheFolder, CacheSettings, CacheStore, Compression, Content, PhaseSettings, RouteCache, RouteHandler, RoutePolicy,
 };

@@ -13,9 +13,9 @@ use std::{
 
 use serow_access_log::Destination;
 use serow_acme::StoreSettings;
-use serow_config::{AccessControl, Configuration, SandboxChoice, ServedFolder};
+use serow_assembly::{AccessControl, AcmePlan, Configuration, ServedFolder};
+use serow_config::SandboxChoice;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
-use serow_settings::AcmePlan;
 use serow_site::CacheStore;
 
 use self::places::{PlaceError, existing, places_of};

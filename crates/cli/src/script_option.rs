@@ -3,9 +3,10 @@
 use std::{iter, path::PathBuf, sync::Arc};
 
 use clap::Args;
+use serow_assembly::ScriptServers;
+use serow_config::SettingError;
 use serow_proxy::TrustedProxies;
 use serow_scripts::{RouteChoice, Script, ScriptLimits, Servers};
-use serow_settings::{ScriptServers, SettingError};
 use serow_site::{ScriptedSite, Scripts, Site};
 
 use crate::command_error::CommandError;

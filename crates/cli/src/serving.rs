@@ -6,10 +6,11 @@ use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, AdminEndpoint, CountedRoutes, Sources, Subject};
+use serow_assembly::{Application, Encryption, ServerSettings};
+use serow_config::values::AdminSocket;
 use serow_limits::Bans;
 use serow_processes::Reloader;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_settings::{Application, Encryption, ServerSettings, values::AdminSocket};
 use serow_site::{CacheStore, MaintenanceSwitch, Site};
 
 use crate::{

@@ -11,10 +11,12 @@ use std::{
 };
 
 use serow::kept_text;
-use serow_access::jwt::RemoteKeys;
-use serow_access::openid::{CookieKey, Login};
+use serow_access::{
+    jwt::RemoteKeys,
+    openid::{CookieKey, Login},
+};
+use serow_assembly::ServerSettings;
 use serow_net::private_folder::foreign_owner;
-use serow_settings::ServerSettings;
 
 /// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
 /// its own, which a warning says.

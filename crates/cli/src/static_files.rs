@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serow_config::ServedFolder;
+use serow_assembly::{ServedFolder, descriptor_shares::Shares, shares};
+use serow_config::{SettingError, options::ListeningOptions};
 use serow_files::{CacheLimits, Files, FilesSettings};
-use serow_settings::{SettingError, descriptor_shares::Shares, options::ListeningOptions, shares};
 use serow_site::{RouteHandler, Site};
 
 use crate::command_error::CommandError;

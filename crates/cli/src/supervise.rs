@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use serow_settings::values::Seconds;
+use serow_config::values::Seconds;
 use serow_supervisor::{Settings, SignalName, SupervisorError, become_program, become_worker};
 
 use crate::{

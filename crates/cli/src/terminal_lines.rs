@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use serow_access_log::{Colour, Destination, Format};
-use serow_settings::ServerSettings;
+use serow_assembly::ServerSettings;
 
 use crate::error_log;
 

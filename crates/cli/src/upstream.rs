@@ -1,7 +1,7 @@
 //! `serow upstream`: lists and changes the servers of an upstream while the server runs.
 
 use serow_admin::{Action, ServerCommand};
-use serow_settings::values::Count;
+use serow_config::values::Count;
 
 use crate::{
     admin_client::{admin_client, print},

@@ -6,7 +6,7 @@ use clap::{
     CommandFactory,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use serow_settings::{in_options, values::choice};
+use serow_config::{in_options, values::choice};
 
 use crate::{command_error::CommandError, command_line::CommandLine, project};
 

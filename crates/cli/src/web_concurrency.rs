@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr};
 
-use serow_settings::{options::ApplicationOptions, values::Count};
+use serow_config::{options::ApplicationOptions, values::Count};
 
 use crate::command_error::CommandError;
 

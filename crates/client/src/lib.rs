@@ -25,7 +25,6 @@ mod http2;
 mod http3;
 mod http3_dialer;
 mod idle;
-mod origin;
 mod response_pipe;
 mod sequential_connection;
 
@@ -38,10 +37,10 @@ pub use self::{
     http3::Http3,
     http3_dialer::Http3Dialer,
     idle::{IdleHttp1, NotReusable},
-    origin::{Origin, OriginError},
     response_pipe::ResponsePipe,
     sequential_connection::SequentialConnection,
 };
 pub use serow_http3::Limits as Http3Limits;
+pub use serow_message::{Origin, OriginError};
 pub use serow_net::{Buffers, Destination};
 pub use serow_tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust};

@@ -15,7 +15,6 @@
 
 mod accepted;
 mod brotli;
-mod coding;
 mod compressible_types;
 mod encoder;
 mod gzip;
@@ -26,9 +25,9 @@ mod zstd;
 
 pub use self::{
     accepted::Accepted,
-    coding::Coding,
     compressible_types::CompressibleTypes,
     encoder::{Encoder, EncoderSettings, compressed},
     levels::Levels,
     permits::{Permit, Permits},
 };
+pub use serow_message::Coding;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serow_document::{Document, environment};
 
-use crate::{meaning::paths, values::AdminSocket};
+use crate::{paths, values::AdminSocket};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    meaning::applications::AppTable,
+    options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
     tables::{
         access::LimitTable,
+        applications::AppTable,
         cgi::CgiTable,
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
@@ -21,10 +22,9 @@ use crate::{
         upstreams::{ProxyTable, UpstreamTable},
     },
 };
-use serow_settings::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
 /// Writes the settings of a file as the text of another one.
-pub(super) fn of(table: &RootTable) -> String {
+pub fn of(table: &RootTable) -> String {
     let GeneralOptions { listening, tls, acme, http, logging, admin, limits, timeouts } = &table.general;
     let mut keys = Keys::default();
     keys.add(&table.account, &AccountTable::default());

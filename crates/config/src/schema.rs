@@ -6,9 +6,16 @@ pub(crate) mod reference;
 use serde_json::{Value, json};
 
 use crate::{
-    meaning::applications::AppSettings,
+    Shape,
+    options::{
+        AcmeOptions, AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions,
+        ForwardingOptions, HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions,
+        StickyOptions, TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions,
+        UpstreamTlsOptions,
+    },
     tables::{
         access::{AccessSettings, LimitSettings},
+        applications::AppSettings,
         cache::CacheTable,
         cgi::CgiTable,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
@@ -24,18 +31,9 @@ use crate::{
         upstreams::{ProxySettings, UpstreamSettings},
     },
 };
-use serow_settings::{
-    Shape,
-    options::{
-        AcmeOptions, AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions,
-        ForwardingOptions, HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions,
-        StickyOptions, TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions,
-        UpstreamTlsOptions,
-    },
-};
 
 /// The schema of a settings file (JSON Schema, draft 2020-12).
-pub(crate) fn schema() -> Value {
+pub fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .and(Shape::of::<HeaderRuleSettings>())
         .and(Shape::of::<LogSettings>())
@@ -222,18 +220,19 @@ mod tests {
 
     use super::*;
     use crate::{
-        explanation,
-        meaning::applications::AppTable,
-        root_table,
-        tables::FromTable,
-        tables::access::LimitTable,
-        tables::handlers::FilesTable,
-        tables::maps::MapTable,
-        tables::php::PhpTable,
-        tables::redis::RedisTable,
-        tables::root::RootTable,
-        tables::sites::{RouteTable, SiteTable},
-        tables::upstreams::{ProxyTable, UpstreamTable},
+        explanation, root_table,
+        tables::{
+            FromTable,
+            access::LimitTable,
+            applications::AppTable,
+            handlers::FilesTable,
+            maps::MapTable,
+            php::PhpTable,
+            redis::RedisTable,
+            root::RootTable,
+            sites::{RouteTable, SiteTable},
+            upstreams::{ProxyTable, UpstreamTable},
+        },
     };
 
     fn list<'t>(table: &'t Table<'t>, key: &str) -> Vec<&'t Table<'t>> {

@@ -1,35 +1,37 @@
 //! A table of a settings file that several types read, each the keys it knows. A key that none of them knows is a
 //! problem.
 
-pub(crate) mod access;
-pub(crate) mod cache;
-pub(crate) mod cgi;
-pub(crate) mod client_certificate;
-pub(crate) mod client_limits;
-pub(crate) mod compression;
-pub(crate) mod forward_auth;
-pub(crate) mod handlers;
-pub(crate) mod header_rules;
-pub(crate) mod jwt;
-pub(crate) mod kinds;
-pub(crate) mod login;
-pub(crate) mod logs;
-pub(crate) mod maps;
-pub(crate) mod matching;
-pub(crate) mod meant;
-pub(crate) mod mirror;
-pub(crate) mod mounting;
-pub(crate) mod nginx;
-pub(crate) mod or_off;
-pub(crate) mod other_servers;
-pub(crate) mod php;
-pub(crate) mod policies;
-pub(crate) mod redis;
-pub(crate) mod root;
-pub(crate) mod sites;
-pub(crate) mod status;
-pub(crate) mod texts;
-pub(crate) mod upstreams;
+pub mod access;
+pub mod applications;
+pub mod cache;
+pub mod cgi;
+pub mod client_certificate;
+pub mod client_limits;
+pub mod compression;
+pub mod forward_auth;
+pub mod handlers;
+pub mod header_rules;
+pub mod jwt;
+pub mod kinds;
+pub mod login;
+pub mod logs;
+pub mod maps;
+pub mod matching;
+pub mod meant;
+pub mod mirror;
+pub mod mounting;
+pub mod nginx;
+pub mod or_off;
+pub mod other_servers;
+pub mod php;
+pub mod policies;
+pub mod redis;
+pub mod root;
+mod site_properties;
+pub mod sites;
+pub mod status;
+pub mod texts;
+pub mod upstreams;
 
 use serde::Deserialize;
 use serow_document::{
@@ -39,7 +41,7 @@ use serow_document::{
 use toml::{Spanned, de::DeValue};
 
 /// A table that is being read.
-pub(crate) struct TableReading<'t, 'p> {
+pub struct TableReading<'t, 'p> {
     table: &'t Table<'t>,
     /// The table that has this one at a key of its own.
     parent: Option<&'t Table<'t>>,
@@ -51,17 +53,19 @@ pub(crate) struct TableReading<'t, 'p> {
 }
 
 impl<'t, 'p> TableReading<'t, 'p> {
-    pub(crate) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
+    /// A table at this place.
+    pub fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
         Self { table, parent: None, place, problems, known: Vec::new(), missing: Vec::new() }
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    /// Where the table is.
+    pub fn place(&self) -> &Place {
         &self.place
     }
 
     /// Reads the keys of the table that a type knows; nothing where one of them is wrong. A wrong key is left out and
     /// the rest read again, so that all errors are found.
-    pub(crate) fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
+    pub fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
         let mut without = Vec::new();
         loop {
             let problem = match deserializer::read_table(self.table, &self.place, &without, &mut self.known) {
@@ -90,7 +94,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// The table at a key, in which this other key says the most.
-    pub(crate) fn table(&mut self, key: &'static str, main: &str) -> Option<TableReading<'t, 'p>> {
+    pub fn table(&mut self, key: &'static str, main: &str) -> Option<TableReading<'t, 'p>> {
         let value = self.value(key)?;
         let place = self.place.key(key);
         match value.get_ref() {
@@ -107,7 +111,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// The tables of an array, `[[key]]`.
-    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<TableReading<'t, 'p>> {
+    pub fn tables(&mut self, key: &'static str) -> Vec<TableReading<'t, 'p>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let place = self.place.key(key);
         let expected = format!("expected tables: begin each with [[{}]]", place.header());
@@ -127,31 +131,32 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// Counts a key as known that is read only where it is there.
-    pub(crate) fn know(&mut self, key: &'static str) {
+    pub fn know(&mut self, key: &'static str) {
         self.known.push(key);
     }
 
     /// Whether the table has a key.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// Whether the table has a key, and not an empty list there.
-    pub(crate) fn has_something(&self, key: &str) -> bool {
+    pub fn has_something(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().as_array().is_none_or(|list| !list.is_empty()))
     }
 
     /// Notes that a key is missing, unless one that is similar is there.
-    pub(crate) fn misses(&mut self, key: &'static str, text: impl Into<String>) {
+    pub fn misses(&mut self, key: &'static str, text: impl Into<String>) {
         self.missing.push((key, Problem::of_key(self.place.clone(), text)));
     }
 
-    pub(crate) fn problem(&self, problem: Problem) {
+    /// Reports a problem.
+    pub fn problem(&self, problem: Problem) {
         self.problems.add(problem);
     }
 
     /// Reads the table as one of its kind, and reports the keys that are left.
-    pub(crate) fn read<T: FromTable>(mut self) -> Option<T> {
+    pub fn read<T: FromTable>(mut self) -> Option<T> {
         let read = T::read(&mut self);
         let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
         keys.sort_by_key(|key| key.span().start);
@@ -173,7 +178,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
 }
 
 /// A kind of table.
-pub(crate) trait FromTable: Sized {
+pub trait FromTable: Sized {
     /// Reads what it knows of a table; nothing where something of it is wrong.
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self>;
 

@@ -28,7 +28,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
-mod address;
 mod clock;
 mod commands;
 mod entry;
@@ -45,7 +44,6 @@ mod simulation;
 mod turns;
 
 pub use self::{
-    address::{RedisUrl, RedisUrlError},
     clock::now,
     commands::{RedisAnswer, RedisCommands, RedisFailure},
     events::{Event, EventCounts, Events, MAX_EVENTS, MAX_PAYLOAD, MAX_WAITING},
@@ -57,3 +55,4 @@ pub use self::{
     shared_table::{MAX_LISTED, SharedKey, SharedTable},
     turns::{Turn, TurnResult},
 };
+pub use serow_message::{RedisUrl, RedisUrlError};

@@ -8,7 +8,6 @@
 //! | which names header fields may have | `field_names.rs` |
 //! | fields of a request that only this server sets | `reserved_fields.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
-//! | attempts at upstream servers, for the access log | `attempts.rs` |
 //! | responses that wait in memory and files for slow clients | `buffering/buffered_sender.rs`, `buffering/backlog.rs`, `buffering/overflow.rs` |
 //! | values that applications inherit from CGI, and the script of a request | `cgi_values.rs` |
 //! | the variables of a request for FastCGI and its kin | `cgi_variables.rs` |
@@ -23,7 +22,6 @@
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
 #![forbid(unsafe_code)]
 
-mod attempts;
 mod buffering;
 mod cgi_values;
 mod cgi_variables;
@@ -45,7 +43,6 @@ mod unframed_body;
 mod waiting_queue;
 
 pub use self::{
-    attempts::{Attempt, Attempts},
     buffering::{
         BufferError, BufferSettings, BufferedBody, BufferedContent, BufferedSender, OverflowFile, OverflowPart,
         ResponseBuffering, SpoolSpace, SpooledFile,
@@ -71,5 +68,6 @@ pub use self::{
     unframed_body::UnframedBody,
     waiting_queue::{Demand, WaitingQueue},
 };
+pub use serow_message::{Attempt, Attempts};
 /// Trusted proxies, and their networks.
 pub use serow_message::{Network, NetworkError, TrustedProxies};

@@ -1,9 +1,8 @@
 //! A range of an open file as a body.
 
-use std::{fs::File, io, os::unix::fs::MetadataExt, sync::Arc, vec::Vec};
+use std::{fs::File, io, sync::Arc, vec::Vec};
 
 use bytes::Bytes;
-use rustix::buffer::spare_capacity;
 
 /// Part of an open file, as a body.
 #[derive(Clone, Debug)]
@@ -49,7 +48,9 @@ impl FileRange {
     }
 
     /// Appends the next bytes, of which at most `wanted` count; returns how many do.
+    #[cfg(unix)]
     fn append(&self, output: &mut Vec<u8>, wanted: usize) -> io::Result<usize> {
+        use rustix::buffer::spare_capacity;
         output.reserve(wanted);
         let before = output.len();
         let read = rustix::io::retry_on_intr(|| {
@@ -62,6 +63,11 @@ impl FileRange {
             }
         });
         Ok(read?.min(wanted))
+    }
+
+    #[cfg(not(unix))]
+    fn append(&self, _: &mut Vec<u8>, _: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Moves the range's start behind what was read.
@@ -109,7 +115,9 @@ pub struct FileVersion {
 impl FileVersion {
     /// The version that this metadata describes.
     #[must_use]
+    #[cfg(unix)]
     pub fn of(metadata: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
             identity: (metadata.dev(), metadata.ino()),
@@ -117,6 +125,11 @@ impl FileVersion {
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    #[cfg(not(unix))]
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        Self { identity: (0, 0), length: metadata.len(), modified: 0, changed: 0 }
     }
 }
 

@@ -20,6 +20,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod authority;
+mod coding;
 mod constant_field;
 pub mod content;
 mod field;
@@ -32,12 +33,14 @@ mod packed_headers;
 mod pattern;
 pub mod percent;
 mod priority;
+mod protocol;
 pub mod proxy_protocol;
 mod refusal;
 mod target;
 mod usage_error;
 pub mod weight;
 
+pub use coding::Coding;
 pub use constant_field::ConstantField;
 pub use content::BodyLength;
 pub use field::{FieldName, InvalidHeader, KnownHeader, is_token_byte, text_length};
@@ -49,6 +52,7 @@ pub use list::{FieldsInPlace, HeadFields, ReceivedFields, Span};
 pub use packed_headers::{KnownFields, PackedHeaders};
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
+pub use protocol::Protocol;
 pub use refusal::refusal_text;
 pub use target::{InvalidTarget, Target, TargetForm};
 pub use usage_error::UsageError;
@@ -56,11 +60,17 @@ pub use usage_error::UsageError;
 #[cfg(feature = "std")]
 mod adapter;
 #[cfg(feature = "std")]
+mod address;
+#[cfg(feature = "std")]
+mod attempts;
+#[cfg(feature = "std")]
 mod body;
 #[cfg(feature = "std")]
 mod boxed_handler;
 #[cfg(feature = "std")]
 mod cache_status;
+#[cfg(feature = "std")]
+mod certificate_name;
 #[cfg(feature = "std")]
 mod claims;
 #[cfg(feature = "std")]
@@ -88,7 +98,12 @@ mod network;
 #[cfg(feature = "std")]
 mod network_set;
 #[cfg(feature = "std")]
+mod origin;
+#[cfg(feature = "std")]
+#[cfg_attr(not(unix), path = "no_pipe.rs")]
 mod pipe;
+#[cfg(feature = "std")]
+mod redis_url;
 #[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
@@ -102,6 +117,10 @@ mod response;
 #[cfg(feature = "std")]
 mod route_note;
 #[cfg(feature = "std")]
+mod served;
+#[cfg(feature = "std")]
+mod server_address;
+#[cfg(feature = "std")]
 mod trusted_proxies;
 #[cfg(feature = "std")]
 mod upgrade;
@@ -109,15 +128,20 @@ mod upgrade;
 mod user;
 #[cfg(feature = "std")]
 pub mod websocket;
+#[cfg(feature = "std")]
+mod worker_cores;
 
 #[cfg(feature = "json")]
 pub use self::into_response::Json;
 #[cfg(feature = "std")]
 pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
+    address::{Address, AddressError},
+    attempts::{Attempt, Attempts},
     body::{Body, BodyKind, BodyPiece, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
     cache_status::{CacheStatus, ForwardReason, HitState},
+    certificate_name::{CertificateName, CertificateNameError},
     claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
     connection::{Connection, Encryption, HandshakeStage, Peer, PeerCredentials, Scheme},
@@ -129,14 +153,19 @@ pub use self::{
     log_limit::LogLimit,
     network::{Network, NetworkError},
     network_set::NetworkSet,
+    origin::{Origin, OriginError},
     pipe::{Pipe, PipedBytes},
+    redis_url::{RedisPlace, RedisUrl, RedisUrlError},
     request::Request,
     request_client::RequestClient,
     request_context::RequestContext,
     request_id::RequestId,
     response::Response,
     route_note::{AccessNote, LimitStatus, RouteNote},
+    served::{AccessLog, Served, ServedStream},
+    server_address::{ServerAddress, ServerAddressError, ServerLocation},
     trusted_proxies::TrustedProxies,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,
+    worker_cores::{WorkerCores, WorkerCoresTextError},
 };

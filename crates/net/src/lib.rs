@@ -4,7 +4,6 @@
 #[cfg_attr(feature = "simulation", path = "simulated/accept.rs")]
 mod accept;
 mod accept_error;
-mod address;
 #[cfg_attr(feature = "simulation", path = "simulated/alarm.rs")]
 mod alarm;
 mod background_thread;
@@ -53,7 +52,6 @@ mod wire;
 
 pub use accept::{Accepted, Acceptor};
 pub use accept_error::{AcceptError, PAUSE_AFTER_EXHAUSTION};
-pub use address::{Address, AddressError};
 pub use alarm::Alarm;
 pub use background_thread::BackgroundThread;
 pub use buffers::{Buffers, INPUT_LENGTH};
@@ -68,6 +66,7 @@ pub use peer::Peer;
 pub use peer_credentials::PeerCredentials;
 pub use port_lock::PortLock;
 pub use runtime::{event_loop_turn, thread_runtime};
+pub use serow_message::{Address, AddressError};
 pub use shared_memory::{OutsideError, SharedMemory};
 pub use socket::Socket;
 pub use socket_state::{More, Readable};

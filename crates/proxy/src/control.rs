@@ -2,11 +2,10 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
-use serow_message::Scheme;
+use serow_message::{Scheme, ServerAddress};
 use serow_net::Clock;
 
 use crate::{
-    address::ServerAddress,
     server::{Administration, Server},
     settings::ServerSettings,
     upstream::{Upstream, known_destination},

@@ -40,7 +40,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
 
-mod address;
 mod attempt;
 mod attempt_error;
 mod attempt_log;
@@ -89,9 +88,9 @@ pub use serow_gateway::{
     Attempt, Attempts, BufferSettings, FieldNames, Forwarded, ForwardedFields, InternalRedirects, Network,
     NetworkError, QueueSettings, ResponseBuffering, SpoolSpace, TrustedProxies,
 };
+pub use serow_message::{ServerAddress, ServerAddressError, ServerLocation};
 
 pub use self::{
-    address::{ServerAddress, ServerAddressError, ServerLocation},
     background_tasks::BackgroundTasks,
     control::ControlError,
     proxy::Proxy,

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use self::{membership::Member, pace::Pace};
-use crate::{address::ServerLocation, settings::ServerSettings, upstream::Upstream};
+use crate::{ServerLocation, settings::ServerSettings, upstream::Upstream};
 
 /// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all
 /// names that are there now have been looked up for the first time.

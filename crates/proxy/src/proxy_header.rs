@@ -1,7 +1,9 @@
 //! The PROXY header at the beginning of a connection to a server.
 
-use serow_message::{Connection, Peer};
-use serow_message::proxy_protocol::{Header, write_version_1, write_version_2};
+use serow_message::{
+    Connection, Peer,
+    proxy_protocol::{Header, write_version_1, write_version_2},
+};
 
 use crate::settings::ProxyHeader;
 

@@ -5,7 +5,7 @@ use std::mem;
 use serow_gateway::{RequestSummary, ReservedFields, TrailerRule, with_prefixes};
 use serow_message::{
     ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
-    StatusCode, Target, TrustedProxies, Version, hop_by_hop,
+    ServerAddress, StatusCode, Target, TrustedProxies, Version, hop_by_hop,
 };
 use serow_variables::{
     Form, Source, Text,
@@ -13,7 +13,6 @@ use serow_variables::{
 };
 
 use crate::{
-    address::ServerAddress,
     settings::{ForwardingSettings, HostSetting},
     via,
 };

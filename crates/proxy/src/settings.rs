@@ -19,7 +19,7 @@ pub use self::{
     retry::RetrySettings,
     sticky::{StickyMode, StickySettings, StickyValue},
 };
-use crate::address::ServerAddress;
+use crate::ServerAddress;
 
 /// A group of servers that answer the same requests.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use std::sync::{
 
 use serow_client::{Destination, NotReusable};
 use serow_gateway::{CrashingRequests, LogLimit, WaitingQueue};
+use serow_message::ServerLocation;
 use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
-    address::ServerLocation,
     outlier::{Ejection, EjectionChange, Outcome},
     retry::Budget,
     server::Server,

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use serow_net::{AddressError, BindError};
+
 #[cfg(feature = "tls")]
 use serow_tls::TlsSettingsError;
 
@@ -117,7 +118,10 @@ mod tests {
         let cases = [
             (in_use, format!("{address} is in use by ")),
             ("nowhere".parse::<Address>().unwrap_err().into(), "\"nowhere\" is not an address".to_owned()),
-            ("3-1".parse::<WorkerCores>().unwrap_err().into(), "the range 3-1 ends before it begins".to_owned()),
+            (
+                crate::WorkerCoresError::Refused { core: 3, allowed: WorkerCores::list(vec![0, 1]) }.into(),
+                "workers cannot be pinned to core 3".to_owned(),
+            ),
             (io::Error::other("no threads").into(), "the system refused a resource".to_owned()),
             #[cfg(feature = "tls")]
             (TlsSettingsError::Read("a.pem".into(), io::Error::other("bad disk")).into(), "a.pem: ".to_owned()),

@@ -85,13 +85,14 @@ pub use bytes::Bytes;
 #[cfg(feature = "json")]
 pub use serow_message::Json;
 pub use serow_message::{
-    AccessNote, Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged,
-    FileRange, FileVersion, Handler, HandlerExt, HandlerService, HandshakeStage, Headers, Incoming, IncomingError,
-    InformationalSender, InvalidHeader, KnownHeader, LimitStatus, Method, OnUpgrade, Peer, PeerCredentials, Priority,
-    Request, RequestContext, RequestHead, Response, RouteNote, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
-    UpgradeRefused, Upgraded, User, Version, is_token_byte, websocket,
+    AccessLog, AccessNote, Address, AddressError, Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption,
+    Extensions, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt, HandlerService, HandshakeStage,
+    Headers, Incoming, IncomingError, InformationalSender, InvalidHeader, KnownHeader, LimitStatus, Method, OnUpgrade,
+    Peer, PeerCredentials, Priority, Request, RequestContext, RequestHead, Response, RouteNote, Scheme, Served,
+    ServedStream, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, User, Version, WorkerCores,
+    WorkerCoresTextError, is_token_byte, websocket,
 };
-pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+pub use serow_net::{BindError, ListenOptions};
 #[cfg(any(feature = "http2", feature = "http3"))]
 pub use serow_pacing::Pacing;
 #[cfg(feature = "tls")]
@@ -107,7 +108,6 @@ pub use self::settings::ProxyProtocol;
 #[cfg(feature = "http2")]
 pub use self::versions::Versions;
 pub use self::{
-    access_log::{AccessLog, Served, ServedStream},
     bound_server::BoundServer,
     client_rules::ClientRules,
     error::Error,
@@ -119,5 +119,5 @@ pub use self::{
         ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
     },
     stop::Stopper,
-    worker_cores::{WorkerCores, WorkerCoresError},
+    worker_cores::WorkerCoresError,
 };

@@ -16,13 +16,15 @@ pub(crate) async fn receive<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
 ) -> Result<Option<SocketAddr>, Ended> {
-    before_request::receive(worker, transport, |transport| match serow_message::proxy_protocol::parse(&transport.input) {
-        Ok(Some((header, length))) => {
-            transport.input.advance(length);
-            ControlFlow::Break(Ok(header.source()))
+    before_request::receive(worker, transport, |transport| {
+        match serow_message::proxy_protocol::parse(&transport.input) {
+            Ok(Some((header, length))) => {
+                transport.input.advance(length);
+                ControlFlow::Break(Ok(header.source()))
+            }
+            Ok(None) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(Err(Ended::Refused("its PROXY header is malformed"))),
         }
-        Ok(None) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(Err(Ended::Refused("its PROXY header is malformed"))),
     })
     .await?
 }

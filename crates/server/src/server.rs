@@ -8,8 +8,7 @@ mod tls;
 use std::{num::NonZeroUsize, os::fd::OwnedFd, rc::Rc, sync::Arc, thread};
 
 use serow_message::{Handler, Scheme};
-use serow_net::reuse_port::PortDrain;
-use serow_net::{Address, AddressError, ListenOptions, Listener};
+use serow_net::{Address, AddressError, ListenOptions, Listener, reuse_port::PortDrain};
 
 #[cfg(any(feature = "http2", feature = "http3"))]
 use crate::Pacing;
@@ -110,7 +109,7 @@ impl Server {
     /// starts are, and so are processes.
     ///
     /// ```
-    /// # fn main() -> Result<(), serow::WorkerCoresError> {
+    /// # fn main() -> Result<(), serow::WorkerCoresTextError> {
     /// let server = serow::Server::new().worker_cores("0,2-3".parse()?);
     /// # Ok(())
     /// # }
@@ -196,7 +195,11 @@ impl Server {
         let named = self.worker_cores.as_ref().and_then(WorkerCores::count);
         let workers = self.workers.or(named).or_else(|| thread::available_parallelism().ok());
         let workers = workers.map_or(1, NonZeroUsize::get);
-        let cores = self.worker_cores.map(|cores| cores.for_workers(workers)).transpose()?.unwrap_or_default();
+        let cores = self
+            .worker_cores
+            .map(|cores| crate::worker_cores::for_workers(&cores, workers))
+            .transpose()?
+            .unwrap_or_default();
         let mut places = self.places;
         if places.is_empty() {
             let scheme = if self.tls.is_set() { Scheme::Https } else { Scheme::Http };

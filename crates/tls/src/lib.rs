@@ -78,7 +78,6 @@ mod messages;
 mod names;
 mod on_demand;
 mod pem;
-mod protocol;
 mod provider;
 mod record;
 mod rejection;
@@ -103,9 +102,9 @@ pub use connector::TlsConnector;
 pub use description::TlsDescription;
 pub use error::{Fault, TlsError, UnexpectedProtocol};
 pub use on_demand::{CertificateDemand, CertificatePending, OnDemandCertificates};
-pub use protocol::Protocol;
 pub use record::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD};
 pub use self_signed::{KeepError, SelfSigned, kept_text};
+pub use serow_message::Protocol;
 pub use session::{Received, TlsSession};
 pub use settings::{
     CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions, UnknownNames,

@@ -26,10 +26,31 @@ pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
 /// The value of a name that has the same one in all requests of this process.
 pub(crate) fn of_process(written: &str) -> Option<Box<str>> {
     match written.to_ascii_lowercase().as_str() {
-        HOST_NAME => Some(rustix::system::uname().nodename().to_string_lossy().to_lowercase().into()),
-        PROCESS => Some(std::process::id().to_string().into()),
+        HOST_NAME => Some(host_name().to_lowercase().into()),
+        PROCESS => Some(process_id().into()),
         _ => None,
     }
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(unix)]
+fn process_id() -> String {
+    std::process::id().to_string()
+}
+
+// Where there is no system, texts are only read.
+#[cfg(not(unix))]
+fn host_name() -> String {
+    String::new()
+}
+
+#[cfg(not(unix))]
+fn process_id() -> String {
+    String::new()
 }
 
 /// The name of the first host of a site.

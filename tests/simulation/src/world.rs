@@ -3,10 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf, rc::Rc, sync::Arc, thread, time::Duration};
 
 use serow::{Address, HandlerExt, Status, StatusReport};
-use serow_config::Configuration;
+use serow_assembly::{ApplicationHost, Configuration};
 use serow_net::simulated::{enter, open_sockets, set_exhausted, set_link, set_seed};
 use serow_proxy::Upstream;
-use serow_settings::ApplicationHost;
 use serow_site::{Admission, TlsPolicy};
 use tokio::{
     runtime::Builder,
@@ -152,8 +151,12 @@ fn check_counters(plan: &Plan, observations: &Observations, report: &StatusRepor
 }
 
 fn configuration(plan: &Plan) -> Result<Configuration, String> {
-    serow_config::of_bytes(&PathBuf::from("serow.toml"), plan.settings.text().into_bytes(), &ApplicationHost::default())
-        .map_err(|error| error.to_string())
+    serow_assembly::of_bytes(
+        &PathBuf::from("serow.toml"),
+        plan.settings.text().into_bytes(),
+        &ApplicationHost::default(),
+    )
+    .map_err(|error| error.to_string())
 }
 
 fn tcp(address: &Address) -> Option<SocketAddr> {

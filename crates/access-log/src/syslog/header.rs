@@ -3,7 +3,7 @@
 use std::process;
 
 use rustix::system::uname;
-use serow::Served;
+use serow_message::Served;
 
 use super::address::{Form, SyslogAddress};
 use crate::{append::digits, date::Date};

@@ -7,7 +7,6 @@
 //! | `lock:NAME`, `token` | who has a lock; how many have been taken |
 //! | `run`, `settling`, `secret` | see `connection.rs` |
 
-mod address;
 mod connection;
 mod lease;
 mod local_copy;
@@ -27,12 +26,12 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-pub use self::address::{RedisAddress, RedisAddressError};
 use self::{
     connection::RedisConnection,
     local_copy::LocalCopy,
     watch::{CHALLENGE_LIFE, Mirror},
 };
+
 pub(crate) use self::{lease::RedisLease, watch::RedisWatch};
 use super::{RedisStoreSettings, StorageError, StoreSecret};
 

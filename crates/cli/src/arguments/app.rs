@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use serow_settings::options::{ApplicationOptions, GeneralOptions};
+use serow_config::options::{ApplicationOptions, GeneralOptions};
 
 use crate::{
     response_options::ResponseOptions, script_option::ScriptOptions, static_files::StaticOptions,

@@ -1,8 +1,8 @@
 //! The options of `serow ban`.
 
 use clap::{Args, Subcommand};
+use serow_config::values::Span;
 use serow_message::ClientNetwork;
-use serow_settings::values::Span;
 
 use super::AdminClientArguments;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 use serow::Version;
-use serow_settings::values::{Amount, Count, Field, Period, Rate};
+use serow_config::values::{Amount, Count, Field, Period, Rate};
 
 use super::WaterfallArguments;
 

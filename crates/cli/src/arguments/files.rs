@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serow_settings::options::{FolderOptions, GeneralOptions};
+use serow_config::options::{FolderOptions, GeneralOptions};
 
 use crate::{script_option::ScriptOptions, terminal_lines::TerminalOptions};
 

@@ -1,7 +1,7 @@
 //! The options of `serow maintenance`.
 
 use clap::{Args, Subcommand};
-use serow_settings::values::{NetworkRule, Span};
+use serow_config::values::{NetworkRule, Span};
 
 use super::AdminClientArguments;
 

@@ -1,7 +1,7 @@
 //! The options of `serow proxy`: the upstream servers, and how requests are forwarded.
 
 use clap::Args;
-use serow_settings::{
+use serow_config::{
     options::{ForwardingOptions, GeneralOptions, UpstreamOptions},
     values::ServerRule,
 };

@@ -1,7 +1,7 @@
 //! The options of `serow stop`.
 
 use clap::Args;
-use serow_settings::values::Span;
+use serow_config::values::Span;
 
 use super::AdminClientArguments;
 

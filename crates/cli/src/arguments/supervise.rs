@@ -3,7 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
-use serow_settings::values::{Count, Seconds};
+use serow_config::values::{Count, Seconds};
 use serow_supervisor::{HealthUrl, LogDestination, Port, SignalName};
 
 /// The options of `serow supervise`.

@@ -1,7 +1,7 @@
 //! The options of `serow upstream`: changes to the servers of an upstream while it runs.
 
 use clap::{Args, Subcommand};
-use serow_settings::values::Count;
+use serow_config::values::Count;
 
 use super::AdminClientArguments;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
+use serow_config::values::{Field, Period};
 use serow_load::waterfall::Signals;
-use serow_settings::values::{Field, Period};
 
 use super::ServerArguments;
 

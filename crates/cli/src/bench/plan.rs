@@ -5,11 +5,11 @@ use std::{fs, time::Duration};
 use bytes::Bytes;
 use rustix::process::{Resource, getrlimit};
 use serow_client::{Destination, Origin};
+use serow_config::values::Period;
 use serow_load::{
     Batch, Parts, Plan, Requests,
     script::{Script, ScriptTarget},
 };
-use serow_settings::values::Period;
 
 use super::{
     BenchError, target,

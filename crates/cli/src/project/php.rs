@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serow_settings::PhpPlace;
+use serow_assembly::PhpPlace;
 
 use super::{FoundApplication, Start};
 

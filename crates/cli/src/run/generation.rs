@@ -10,21 +10,16 @@ use std::{
 
 use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions, RunningServer, Server, SharedQuicSockets, SharedSecret};
-use serow_access::jwt::KeyFetcher;
-use serow_access::openid::ProviderThread;
-use serow_access::{FileWatch, PasswordChecker};
+use serow_access::{FileWatch, PasswordChecker, jwt::KeyFetcher, openid::ProviderThread};
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
-use serow_config::{Account, Configuration, ServedFolder, open_to_changes};
+use serow_assembly::{Account, Application, Configuration, Encryption, ServedFolder, ServerSettings, open_to_changes};
+use serow_config::values::{AdminAddress, AdminSocket};
 use serow_fleet::{Fleet, FleetThread};
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_settings::{
-    Application, Encryption, ServerSettings,
-    values::{AdminAddress, AdminSocket},
-};
 use serow_site::{CacheWriter, MaintenanceSwitch};
 use serow_supervisor::master::{AdminPlace, GenerationSetup, Parent, Terms, WantedListener};
 
@@ -87,7 +82,7 @@ impl Generation {
         // Scripts are run when the settings are read.
         serow_scripts::share_dictionary(memory);
         let mut configuration =
-            serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
+            serow_assembly::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;

@@ -11,10 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::Address;
 use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
-use serow_config::Source;
+use serow_config::{Source, values::AdminAddress};
 use serow_net::process::forbid_tracing;
 use serow_scripts::DICTIONARY_BYTES;
-use serow_settings::values::AdminAddress;
 use serow_supervisor::master::{self, AdminPlace, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 

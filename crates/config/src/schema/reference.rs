@@ -5,7 +5,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::{
+    Shape,
     markdown::escaped,
+    options::{AcmeOptions, LogTable},
     schema::{self, description},
     tables::{
         access::{AccessSettings, BasicTable, LimitSettings},
@@ -27,13 +29,9 @@ use crate::{
         sites::{RouteSettings, SiteSettings},
     },
 };
-use serow_settings::{
-    Shape,
-    options::{AcmeOptions, LogTable},
-};
 
 /// The whole text.
-pub(crate) fn text() -> String {
+pub fn text() -> String {
     let mut text = INTRODUCTION.replace("{SMALL}", SMALL.trim()).replace("{SITES}", SITES.trim());
     text.push_str("\n## Root\n\n");
     for (heading, shape) in schema::of_root() {

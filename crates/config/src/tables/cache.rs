@@ -6,44 +6,47 @@ use clap::ValueEnum;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer, value::SeqAccessDeserializer},
+    de::{
+        Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
 use serde_json::json;
 
 use crate::{
+    Shape,
     tables::{FromTable, TableReading},
     values::{NetworkRule, Size, Span, choice},
 };
-use serow_settings::Shape;
 
 /// Where responses are stored.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct CacheTable {
+pub struct CacheTable {
     /// Memory in which responses are cached, such as "256M".
     ///
     /// All routes with `cache` share it. The most requested responses stay. Without `dir`, a reload begins with an empty
     /// cache.
-    pub(crate) memory: Size,
+    pub memory: Size,
 
     /// Folder in which responses are kept as well, so that they outlive reloads, restarts and crashes.
     ///
     /// The server creates it. It is for one server only, and nobody else may write to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) dir: Option<PathBuf>,
+    pub dir: Option<PathBuf>,
 
     /// Disk space that `dir` may take [default: 10G]
     ///
     /// Responses that were used least recently are removed first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) dir_size: Option<Size>,
+    pub dir_size: Option<Size>,
 
     /// Largest response that is stored in memory [default: 256k with `dir`, otherwise 8M, or a quarter of `memory` if that is
     /// less]
     ///
     /// With `dir`, each larger response is stored in a file of its own, up to half of `dir-size`; without, it is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) max_object: Option<Size>,
+    pub max_object: Option<Size>,
 
     /// Clients whose requests with the method PURGE purge, such as ["127.0.0.1", "10.0.0.0/8"] [default: PURGE is for the
     /// application or server]
@@ -51,12 +54,12 @@ pub(crate) struct CacheTable {
     /// PURGE removes what its route has stored for the URL, or, with Surrogate-Key, xkey or Cache-Tag, what has one of these
     /// tags; with Serow-Soft-Purge: 1, that becomes stale. Other clients get 403.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) purge_from: Option<Vec<NetworkRule>>,
+    pub purge_from: Option<Vec<NetworkRule>>,
 }
 
 /// Whether and how the responses of a site or a route are cached.
 #[derive(Clone, Debug)]
-pub(crate) enum CacheSetting {
+pub enum CacheSetting {
     /// They are not.
     Off,
     /// As they say themselves, and as this says.
@@ -66,49 +69,49 @@ pub(crate) enum CacheSetting {
 /// How responses are cached.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct RouteCacheTable {
+pub struct RouteCacheTable {
     /// Parameters of the query that are ignored: ["utm_*", "fbclid"], or true for all [default: none]
     ///
     /// They are not part of the key, and are removed from requests to the application or server: a client must not choose
     /// what others get.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ignore_query: Option<IgnoredNames>,
+    pub ignore_query: Option<IgnoredNames>,
 
     /// Header fields and cookies that are a part of the key, beside scheme, host, path and query: ["header:X-Country",
     /// "cookie:currency"].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) key: Vec<String>,
+    pub key: Vec<String>,
 
     /// How long responses that do not say it themselves are fresh, by status: { "200" = "10m", "404" = "1m" }.
     ///
     /// Cache-Control and Expires of a response take precedence.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) default_ttl: BTreeMap<String, Span>,
+    pub default_ttl: BTreeMap<String, Span>,
 
     /// How long a stale response may be sent while it is validated, unless it says so itself [default: 0]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stale_while_revalidate: Option<Span>,
+    pub stale_while_revalidate: Option<Span>,
 
     /// How long a stale response may be sent when the application or server fails, unless it says so itself [default: 0]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stale_if_error: Option<Span>,
+    pub stale_if_error: Option<Span>,
 
     /// Methods that are answered from the cache: GET, or GET and HEAD [default: both]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) methods: Option<Vec<String>>,
+    pub methods: Option<Vec<String>>,
 
     /// Requests that pass the cache by, if they have one of these: ["cookie:session", "header:X-Preview"].
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) bypass: Vec<String>,
+    pub bypass: Vec<String>,
 
     /// Whether responses have the field Cache-Status: on, off, or debug for the key as well [default: on]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cache_status: Option<StatusFieldChoice>,
+    pub cache_status: Option<StatusFieldChoice>,
 }
 
 /// The content of the field Cache-Status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusFieldChoice {
+pub enum StatusFieldChoice {
     /// How the cache handled the request.
     #[value(help = None)]
     On,
@@ -124,7 +127,7 @@ choice!(StatusFieldChoice, "CacheStatus");
 
 /// Names of parameters, or all.
 #[derive(Clone, Debug)]
-pub(crate) enum IgnoredNames {
+pub enum IgnoredNames {
     /// All, or none.
     All(bool),
     /// These.

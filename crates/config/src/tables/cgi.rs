@@ -6,38 +6,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    options::{ApplicationOptions, without_options},
     tables::{FromTable, TableReading},
     values::{Count, Span, Variable},
 };
-use serow_settings::options::{ApplicationOptions, without_options};
 
 /// CGI programs.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct CgiTable {
+pub struct CgiTable {
     /// Folder of programs: the first name of the path below that of the route which is an executable file runs. Nothing in
     /// it is sent as a file.
-    pub(crate) root: Option<PathBuf>,
+    pub root: Option<PathBuf>,
 
     /// One program that answers all requests, in place of `root`: "/usr/lib/git-core/git-http-backend".
-    pub(crate) program: Option<PathBuf>,
+    pub program: Option<PathBuf>,
 
     /// Environment variables of the programs, as in ["GIT_PROJECT_ROOT=/srv/git"]. Of the server's own environment, they
     /// have none.
-    pub(crate) env: Vec<Variable>,
+    pub env: Vec<Variable>,
 
     /// Programs that may run at a time.
-    pub(crate) processes: Count<1, 1024>,
+    pub processes: Count<1, 1024>,
 
     /// Requests that may wait while as many programs run; further ones receive 503.
-    pub(crate) queue: Count<0, 0xffff_ffff>,
+    pub queue: Count<0, 0xffff_ffff>,
 
     /// How long a request may wait for a process; after that it receives 503 with Retry-After.
-    pub(crate) queue_timeout: Span,
+    pub queue_timeout: Span,
 
     /// Time limit until a response begins, between two parts of it, and from its end to that of the program; after that the
     /// program is killed.
-    pub(crate) timeout: Span,
+    pub timeout: Span,
 }
 
 impl Default for CgiTable {

@@ -8,26 +8,26 @@ use crate::tables::{or_off::Switchable, texts::Texts};
 /// Certificates that clients must have; each key that is given must be met, by one of its values.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct ClientCertificateTable {
+pub struct ClientCertificateTable {
     /// Subjects: common names, or whole names as in "CN=alice,O=Example" (RFC 4514) [default: all]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) subject: Option<Texts>,
+    pub subject: Option<Texts>,
 
     /// Alternative names: "api.example.com", "*.example.com", "spiffe://example.com/api", "spiffe://example.com/*",
     /// "email:alice@example.com", "ip:192.0.2.1" [default: all]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) san: Option<Texts>,
+    pub san: Option<Texts>,
 
     /// Fingerprints: "sha256:" and the digits that openssl x509 -fingerprint -sha256 prints [default: all]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fingerprint: Option<Texts>,
+    pub fingerprint: Option<Texts>,
 
     /// Header field that names the user to applications and other servers, such as Remote-User [default: none]
     ///
     /// The user is the common name; without one, the first alternative name. Serow removes this field from the requests
     /// of clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) header: Option<String>,
+    pub header: Option<String>,
 }
 
 impl Switchable for ClientCertificateTable {

@@ -9,14 +9,14 @@ use crate::values::{Count, Span};
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(expecting = "a table, as in { after = 10, within = \"1m\", for = \"10m\" }")]
-pub(crate) struct BanTable {
+pub struct BanTable {
     /// How many refused requests lead to the ban.
-    pub(crate) after: Count<1, 1_000_000>,
+    pub after: Count<1, 1_000_000>,
 
     /// The time in which they come, from the first of them.
-    pub(crate) within: Span,
+    pub within: Span,
 
     /// How long the client is refused.
     #[serde(rename = "for")]
-    pub(crate) length: Span,
+    pub length: Span,
 }

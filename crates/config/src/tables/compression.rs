@@ -9,12 +9,14 @@ use serde::{
 };
 use serde_json::json;
 
-use crate::values::{Codings, Size};
-use serow_settings::Shape;
+use crate::{
+    Shape,
+    values::{Codings, Size},
+};
 
 /// Whether and how responses are compressed.
 #[derive(Clone, Debug)]
-pub(crate) enum CompressionSetting {
+pub enum CompressionSetting {
     /// Whether, or in which codings.
     Codings(Codings),
     /// How.
@@ -24,34 +26,34 @@ pub(crate) enum CompressionSetting {
 /// How responses are compressed.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) struct CompressionTable {
+pub struct CompressionTable {
     /// Media types to compress, such as text/* or application/json [default: text, JSON, XML, SVG, JavaScript, WebAssembly
     /// and fonts that are not packed]
     ///
     /// gRPC is never compressed here, since it compresses its messages itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) types: Option<Vec<String>>,
+    pub types: Option<Vec<String>>,
 
     /// Minimum size of responses to compress, where it is known [default: 1k]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) min_size: Option<Size>,
+    pub min_size: Option<Size>,
 
     /// Level of gzip; 0 or false: not with gzip [default: 6]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gzip: Option<CompressionLevel<9>>,
+    pub gzip: Option<CompressionLevel<9>>,
 
     /// Level of brotli; 0 or false: not with brotli [default: 4]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) brotli: Option<CompressionLevel<9>>,
+    pub brotli: Option<CompressionLevel<9>>,
 
     /// Level of Zstandard; 0 or false: not with Zstandard [default: 3]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) zstd: Option<CompressionLevel<12>>,
+    pub zstd: Option<CompressionLevel<12>>,
 }
 
 /// The level of a coding, up to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CompressionLevel<const MAX: u32> {
+pub enum CompressionLevel<const MAX: u32> {
     /// The coding is not used.
     Off,
     /// Its default.
@@ -62,7 +64,7 @@ pub(crate) enum CompressionLevel<const MAX: u32> {
 
 impl<const MAX: u32> CompressionLevel<MAX> {
     /// The level, where this is the default; nothing if the coding is not used.
-    pub(crate) fn or(level: Option<Self>, usual: u32) -> Option<u32> {
+    pub fn or(level: Option<Self>, usual: u32) -> Option<u32> {
         match level {
             Some(Self::Off) => None,
             Some(Self::Usual) | None => Some(usual),

@@ -9,41 +9,41 @@ use crate::{tables::or_off::Switchable, values::Span};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
-pub(crate) struct ForwardAuthTable {
+pub struct ForwardAuthTable {
     /// Server and path: 127.0.0.1:9091/api/verify, https://auth.example/verify or unix:/run/auth.sock:/verify.
     ///
     /// In place of a server, the name of an [[upstream]]: authelia/api/verify. Without a path, it is /.
-    pub(crate) to: String,
+    pub to: String,
 
     /// Header fields of its response that the request gets, such as Remote-User [default: none]
     ///
     /// Serow removes these fields from the requests of clients, also if the response does not have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) copy: Option<Vec<String>>,
+    pub copy: Option<Vec<String>>,
 
     /// Header fields of its response that the client gets, such as Set-Cookie [default: none]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) copy_response: Option<Vec<String>>,
+    pub copy_response: Option<Vec<String>>,
 
     /// Which of the fields in `copy` names the user, for REMOTE_USER of applications [default: Remote-User, if `copy` has
     /// it]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
 
     /// Time limit for its response; requests get 504 then [default: 5s]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) timeout: Option<Span>,
+    pub timeout: Option<Span>,
 
     /// How long its permission for a request counts for the same request [default: 0s, it decides about each]
     ///
     /// Only for requests of the same client with the same method, host, path and query, and the same fields in
     /// `cache-key`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cache: Option<Span>,
+    pub cache: Option<Span>,
 
     /// Header fields of requests that it looks at [default: ["Cookie", "Authorization"]]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cache_key: Option<Vec<String>>,
+    pub cache_key: Option<Vec<String>>,
 }
 
 impl Switchable for ForwardAuthTable {

@@ -8,15 +8,17 @@ use serde::{Deserialize, Serialize};
 use serow_document::Problem;
 
 use crate::{
-    meaning::applications::AppTable,
-    tables::{FromTable, TableReading, cgi::CgiTable, php::PhpTable, status::RedirectStatus, upstreams::ProxyTable},
+    options::FolderOptions,
+    tables::{
+        FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, status::RedirectStatus,
+        upstreams::ProxyTable,
+    },
     values::{Count, choice},
 };
-use serow_settings::options::FolderOptions;
 
 /// The handler of a route.
 #[derive(Debug)]
-pub(crate) enum HandlerTable {
+pub enum HandlerTable {
     /// The files of a folder.
     Files(Box<FilesTable>),
     /// An application.
@@ -37,35 +39,37 @@ pub(crate) enum HandlerTable {
 
 /// A folder whose files are served.
 #[derive(Debug)]
-pub(crate) struct FilesTable {
-    pub(crate) settings: FilesSettings,
-    pub(crate) folder: FolderOptions,
+pub struct FilesTable {
+    /// Its own keys.
+    pub settings: FilesSettings,
+    /// How the folder is served.
+    pub folder: FolderOptions,
 }
 
 /// Which folder is served.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct FilesSettings {
+pub struct FilesSettings {
     /// The folder to serve.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
 
     /// Where requests go for which the folder has no file: not-found is the status 404, next the routes below.
     ///
     /// With next, the folder answers GET and HEAD for its files, their precompressed variants and index files, and shows
     /// no listing; an application below answers the rest.
     #[serde(default)]
-    pub(crate) missing: MissingChoice,
+    pub missing: MissingChoice,
 
     /// Whether the path of the route, up to its *, is left out of the path below the folder.
     ///
     /// With path = "/docs/*", /docs/a.html is the file a.html of the folder, and not docs/a.html.
     #[serde(default)]
-    pub(crate) strip_prefix: bool,
+    pub strip_prefix: bool,
 }
 
 /// Where requests go for which a folder has no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MissingChoice {
+pub enum MissingChoice {
     /// The status 404, with the page or the fallback that the settings name.
     #[default]
     #[value(help = None)]
@@ -80,37 +84,37 @@ choice!(MissingChoice, "Missing");
 /// Another place to go to.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct RedirectTable {
+pub struct RedirectTable {
     /// Target of the redirect: a path or a URL.
     ///
     /// Each * is replaced by the text that the corresponding * of the route's path matched, {host} by the
     /// host without the port, {path} by the whole path, and ?{query} by the query. Without a ? in the target,
     /// the query is appended; a ? at its end leaves it out. Variables can be a part of it, as in
     /// https://$host$request_uri; $$ is a dollar.
-    pub(crate) to: String,
+    pub to: String,
 
     /// Status: 301 and 308 are permanent, and browsers cache them; 302, 303 and 307 are temporary.
     ///
     /// 307 and 308 keep the method; 303 changes it to GET.
     #[serde(default)]
-    pub(crate) status: RedirectStatus,
+    pub status: RedirectStatus,
 }
 
 /// A response that is always the same.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct RespondTable {
+pub struct RespondTable {
     /// The status.
-    pub(crate) status: Count<200, 599>,
+    pub status: Count<200, 599>,
 
     /// Body [default: none; for an error status, a line such as 404 Not Found]
     ///
     /// It can have variables, whose values are escaped if `type` is HTML, XML, JSON or JavaScript; $$ is a dollar.
-    pub(crate) body: Option<String>,
+    pub body: Option<String>,
 
     /// The media type of the body.
     #[serde(rename = "type")]
-    pub(crate) media_type: String,
+    pub media_type: String,
 }
 
 impl Default for RespondTable {
@@ -122,21 +126,20 @@ impl Default for RespondTable {
 /// Another path.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct RewriteSettings {
+pub struct RewriteSettings {
     /// New path of the request, which continues with the routes below.
     ///
     /// Each * is replaced by the text that the corresponding * of the route's path matched. Variables can be a part of it,
     /// and a query, which replaces that of the request: "/user?id=$id&$args".
-    pub(crate) rewrite: String,
+    pub rewrite: String,
 }
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(crate) const KEYS: [&'static str; 8] =
-        ["app", "cgi", "files", "php", "proxy", "redirect", "respond", "rewrite"];
+    pub const KEYS: [&'static str; 8] = ["app", "cgi", "files", "php", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
-    pub(crate) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
+    pub fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
         let app =
             route.table("app", "application").map(TableReading::read).map(|table| table.map(Box::new).map(Self::App));
         let files =
@@ -171,8 +174,8 @@ impl HandlerTable {
 
 impl FilesTable {
     /// Whether clients may change the folder.
-    pub(crate) fn is_written(&self) -> bool {
-        self.folder.content.write.mode().is_some()
+    pub fn is_written(&self) -> bool {
+        self.folder.content.write.is_on()
     }
 }
 

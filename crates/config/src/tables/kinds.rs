@@ -2,11 +2,14 @@
 
 use std::sync::LazyLock;
 
+use serow_document::names::{self, Telling};
+
 use crate::{
-    meaning::applications::AppTable,
+    options::AcmeOptions,
     tables::{
         FromTable,
         access::LimitTable,
+        applications::AppTable,
         cgi::CgiTable,
         handlers::{FilesTable, RedirectTable, RespondTable},
         maps::MapTable,
@@ -18,8 +21,6 @@ use crate::{
         upstreams::{ProxyTable, UpstreamTable},
     },
 };
-use serow_document::names::{self, Telling};
-use serow_settings::options::AcmeOptions;
 
 /// A kind of table: how it is called, and its keys.
 type Kind = (&'static str, fn() -> Vec<&'static str>);
@@ -50,7 +51,7 @@ static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
 });
 
 /// The error about a key that is none of those that a table knows.
-pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+pub fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     if key == "workers" && known.contains(&"processes") {
         return "unknown key `workers` here; the number of workers of an application is `processes`".to_owned();
     }
@@ -90,7 +91,7 @@ fn homes(key: &str) -> String {
 }
 
 /// Whether any table has such a key.
-pub(crate) fn is_key(name: &str) -> bool {
+pub fn is_key(name: &str) -> bool {
     KEYS.iter().any(|(_, keys)| keys.contains(&name))
 }
 

@@ -13,30 +13,32 @@ use crate::tables::{FromTable, TableReading};
 
 /// A map.
 #[derive(Debug)]
-pub(crate) struct MapTable {
-    pub(crate) settings: MapSettings,
-    pub(crate) place: Place,
+pub struct MapTable {
+    /// Its own keys.
+    pub settings: MapSettings,
+    /// Where it is in the file.
+    pub place: Place,
 }
 
 /// A map, as nginx has them.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct MapSettings {
+pub struct MapSettings {
     /// Text to look up, with variables such as $http_user_agent.
-    pub(crate) from: String,
+    pub from: String,
 
     /// Name of the variable that the map makes: backend for $backend.
-    pub(crate) to: String,
+    pub to: String,
 
     /// Values of `from`, and the variable's value for each: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
     ///
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
     /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too.
-    pub(crate) values: Pairs,
+    pub values: Pairs,
 
     /// The variable's value for all other values of `from` [default: nothing]
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) default: String,
+    pub default: String,
 }
 
 impl FromTable for MapTable {
@@ -47,7 +49,7 @@ impl FromTable for MapTable {
 
 /// Texts for texts, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
+pub struct Pairs(pub Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Pairs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -14,44 +14,44 @@ use crate::{
 /// Conditions that a request must meet besides its path and method.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct WhenTable {
+pub struct WhenTable {
     /// Request header fields, with patterns of their values: { Accept-Language = "de*" }.
     ///
     /// Case does not matter. If a field is sent several times, one must match.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) header: BTreeMap<String, Patterns>,
+    pub header: BTreeMap<String, Patterns>,
 
     /// Cookies, with patterns of their values: { beta = "1" }. Case matters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) cookie: BTreeMap<String, Patterns>,
+    pub cookie: BTreeMap<String, Patterns>,
 
     /// Arguments of the query, with patterns of their decoded values: { v = "2" }. Case matters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) query: BTreeMap<String, Patterns>,
+    pub query: BTreeMap<String, Patterns>,
 
     /// Variables, with patterns of their values: { backend = "cli" } for the variable that a `[[map]]` makes.
     ///
     /// Case does not matter.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) variable: BTreeMap<String, Patterns>,
+    pub variable: BTreeMap<String, Patterns>,
 
     /// Networks of clients, with or without ! before: ["10.0.0.0/8", "!10.1.0.0/16"]; unix is a client at a unix socket.
     #[serde(skip_serializing_if = "Patterns::is_empty")]
-    pub(crate) client: Patterns,
+    pub client: Patterns,
 
     /// Scheme of the client's connection: http or https [default: both]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scheme: Option<SchemeChoice>,
+    pub scheme: Option<SchemeChoice>,
 
     /// Hosts, with or without ! before, as in `hosts` of the site: "*.example.com".
     #[serde(skip_serializing_if = "Patterns::is_empty")]
-    pub(crate) host: Patterns,
+    pub host: Patterns,
 }
 
 /// Patterns: one must match, and none of those with `!` before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Patterns(pub(crate) Vec<String>);
+pub struct Patterns(pub Vec<String>);
 
 impl Patterns {
     fn is_empty(&self) -> bool {
@@ -78,7 +78,7 @@ impl JsonSchema for Patterns {
 
 /// The scheme of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemeChoice {
+pub enum SchemeChoice {
     /// Without TLS.
     #[value(help = None)]
     Http,

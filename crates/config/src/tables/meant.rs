@@ -4,7 +4,7 @@ use serow_document::{Place, Problem, Table};
 use toml::de::DeValue;
 
 /// The table to write in the place of a text; `main` says the most in it.
-pub(super) fn table_of_text(key: &str, main: &str, text: &str) -> String {
+pub fn table_of_text(key: &str, main: &str, text: &str) -> String {
     match key {
         // A server has a port or a scheme, or it is an address; an upstream has a name.
         "proxy" if text.contains([':', '/', '.']) => format!("write {{ servers = {text:?} }}"),
@@ -14,7 +14,7 @@ pub(super) fn table_of_text(key: &str, main: &str, text: &str) -> String {
 }
 
 /// The table to write in the place of a number: that of a port of this machine, or of a status.
-pub(super) fn table_of_number(key: &str, main: &str, number: &str) -> String {
+pub fn table_of_number(key: &str, main: &str, number: &str) -> String {
     match key {
         "proxy" => format!("write {{ servers = \"127.0.0.1:{number}\" }}"),
         _ => format!("write {{ {main} = {number} }}"),
@@ -22,12 +22,12 @@ pub(super) fn table_of_number(key: &str, main: &str, number: &str) -> String {
 }
 
 /// A command in its words, as they stand in an array.
-pub(crate) fn words(command: &str) -> Vec<&str> {
+pub fn words(command: &str) -> Vec<&str> {
     command.split_whitespace().collect()
 }
 
 /// A problem with the value of a key in this table, with what to write, where that is known.
-pub(super) fn explained(problem: Problem, table: &Table<'_>, place: &Place) -> Problem {
+pub fn explained(problem: Problem, table: &Table<'_>, place: &Place) -> Problem {
     let instead = problem.place().and_then(|wrong| {
         let key = wrong.key_below(place)?;
         let last = wrong.last_key()?;

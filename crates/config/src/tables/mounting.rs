@@ -6,13 +6,13 @@ use toml::de::DeValue;
 use super::TableReading;
 
 /// Says that this table of an application has `strip-prefix`, if it has.
-pub(crate) fn of_application(application: &mut TableReading<'_, '_>) {
+pub fn of_application(application: &mut TableReading<'_, '_>) {
     let (route, table) = (application.parent, application.table);
     refuse(application, route.and_then(|route| route.get("path")), table.contains_key("command"));
 }
 
 /// The same of a route with an application.
-pub(crate) fn of_route(route: &mut TableReading<'_, '_>) {
+pub fn of_route(route: &mut TableReading<'_, '_>) {
     let Some(DeValue::Table(application)) = route.table.get("app").map(|value| value.get_ref()) else { return };
     let (path, is_program) = (route.table.get("path"), application.contains_key("command"));
     refuse(route, path, is_program);

@@ -1,7 +1,7 @@
 //! The counterparts here of keys that people know from nginx.
 
 /// The text to write in place of a directive of nginx; nothing for one that has the same name here, or is unknown.
-pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
+pub fn counterpart(key: &str) -> Option<&'static str> {
     // Both spellings are in use: nginx's with underscores, and the one with hyphens that people make of it here.
     let key = key.to_lowercase().replace('-', "_");
     WORDS.iter().find(|(directive, _)| *directive == key).map(|(_, counterpart)| *counterpart)

@@ -8,11 +8,12 @@ use serde::{
     de::{DeserializeOwned, Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::json;
-use serow_settings::Shape;
+
+use crate::Shape;
 
 /// A table, or false.
 #[derive(Clone, Debug)]
-pub(crate) enum OrOff<T> {
+pub enum OrOff<T> {
     /// False.
     Off,
     /// The table.
@@ -20,7 +21,7 @@ pub(crate) enum OrOff<T> {
 }
 
 /// A table that false may stand in place of.
-pub(crate) trait Switchable: DeserializeOwned + Serialize + JsonSchema {
+pub trait Switchable: DeserializeOwned + Serialize + JsonSchema {
     /// The expected form with an example, for error messages and the schema.
     const EXPECTED: &'static str;
 }

@@ -1,7 +1,7 @@
 //! The counterparts here of keys that people know from other servers, or expect.
 
 /// The text to write in place of a key; nothing for one that is unknown.
-pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
+pub fn counterpart(key: &str) -> Option<&'static str> {
     let key = key.to_lowercase().replace('_', "-");
     WORDS.iter().find(|(other, _)| *other == key).map(|(_, counterpart)| *counterpart)
 }

@@ -6,157 +6,161 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    options::{ApplicationOptions, CachingOptions, SymlinksChoice, without_options},
     tables::{FromTable, TableReading, texts::Texts},
     values::{Count, MediaTypeRule, NetworkRule, ServerRule, Size, Span, Variable},
 };
-use serow_settings::options::{ApplicationOptions, CachingOptions, SymlinksChoice, without_options};
 
 /// A folder of PHP scripts.
 #[derive(Debug)]
-pub(crate) struct PhpTable {
-    pub(crate) settings: PhpSettings,
-    pub(crate) requests: PhpRequestSettings,
-    pub(crate) processes: PhpProcessSettings,
-    pub(crate) caching: CachingOptions,
+pub struct PhpTable {
+    /// Its own keys.
+    pub settings: PhpSettings,
+    /// How requests reach the scripts.
+    pub requests: PhpRequestSettings,
+    /// The processes that Serow starts, if it does.
+    pub processes: PhpProcessSettings,
+    /// How open files and responses are cached.
+    pub caching: CachingOptions,
 }
 
 /// The folder, its scripts, and the php-fpm that runs them.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
-pub(crate) struct PhpSettings {
+pub struct PhpSettings {
     /// Folder of the scripts and of the other files of the site. For Laravel and Symfony, it is `public`.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
 
     /// The php-fpm that runs the scripts: unix:/run/php/php8.2-fpm.sock or 127.0.0.1:9000 (one, or several in an array)
     /// [default: Serow starts one]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) servers: Vec<ServerRule>,
+    pub servers: Vec<ServerRule>,
 
     /// Name of an [[upstream]] with protocol = "fastcgi", in place of `servers`.
     #[serde(default)]
-    pub(crate) upstream: Option<String>,
+    pub upstream: Option<String>,
 
     /// Files that answer for a folder: the first that exists. Those that end in .php run, others are sent.
     #[serde(default = "index")]
-    pub(crate) index: Vec<String>,
+    pub index: Vec<String>,
 
     /// Script that answers requests for which there is neither a script nor a file; "off" answers 404 [default: index.php,
     /// if the folder has it]
     ///
     /// WordPress, Laravel, Symfony and most applications of today have their addresses from it.
     #[serde(default)]
-    pub(crate) front_controller: Option<String>,
+    pub front_controller: Option<String>,
 
     /// Scripts that requests may run: "/index.php", "/admin/*" (one, or several in an array) [default: all]
     ///
     /// Others are answered with 404, although scripts can include them.
     #[serde(default)]
-    pub(crate) entry_points: Option<Texts>,
+    pub entry_points: Option<Texts>,
 
     /// Paths whose scripts never run: "/wp-content/uploads/*" (one, or several in an array). Letter case does not matter.
     ///
     /// Write here each folder to which visitors upload files.
     #[serde(default)]
-    pub(crate) no_scripts: Option<Texts>,
+    pub no_scripts: Option<Texts>,
 
     /// Paths that are answered with 404, whether they are scripts or files: "/data/*" (one, or several in an array). Letter
     /// case does not matter.
     #[serde(default)]
-    pub(crate) hidden: Option<Texts>,
+    pub hidden: Option<Texts>,
 
     /// The application, from which `entry-points`, `no-scripts`, `hidden` and `front-controller` follow where they are not
     /// written: auto, none, or one of wordpress, nextcloud, mediawiki, phpmyadmin, dokuwiki, roundcube, drupal and
     /// public-index [default: auto, which recognises it by its files]
     #[serde(default)]
-    pub(crate) preset: Option<String>,
+    pub preset: Option<String>,
 
     /// The folder as php-fpm sees it, if that is another path, as in a container: /var/www/html [default: `root`, without
     /// symbolic links]
     #[serde(default)]
-    pub(crate) root_in_php: Option<String>,
+    pub root_in_php: Option<String>,
 
     /// Variables of scripts in addition to those of the request: { APP_ENV = "production" }. Values can have variables, as in
     /// "$host".
     ///
     /// They are those that fastcgi_param sets in nginx.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) variables: BTreeMap<String, String>,
+    pub variables: BTreeMap<String, String>,
 
     /// Symbolic links in the folder: within, owner, all or none, as in `files`.
     #[serde(default = "within")]
-    pub(crate) symlinks: SymlinksChoice,
+    pub symlinks: SymlinksChoice,
 
     /// Media types of files by their ending, as in `files`: md=text/markdown.
     #[serde(default, rename = "type")]
-    pub(crate) media_type: Vec<MediaTypeRule>,
+    pub media_type: Vec<MediaTypeRule>,
 
     /// File sent with the status 404, if no front controller answers.
     #[serde(default)]
-    pub(crate) not_found: Option<String>,
+    pub not_found: Option<String>,
 }
 
 /// How requests are passed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct PhpRequestSettings {
+pub struct PhpRequestSettings {
     /// Time limit until the first byte of a response; a slower response becomes 504 [default: `response-timeout` of the
     /// upstream, 60s]
-    pub(crate) response_timeout: Option<Span>,
+    pub response_timeout: Option<Span>,
 
     /// Time limit between two parts of a response [default: `transfer-timeout` of the upstream, 60s]
-    pub(crate) transfer_timeout: Option<Span>,
+    pub transfer_timeout: Option<Span>,
 
     /// Time limit for the whole request, including the time in the queue [default: none]
-    pub(crate) total_timeout: Option<Span>,
+    pub total_timeout: Option<Span>,
 
     /// Trusted proxies for these requests, in place of those of the root [default: `trust` at the root]
     ///
     /// REMOTE_ADDR and HTTPS describe the client that they name.
-    pub(crate) trust: Option<Vec<NetworkRule>>,
+    pub trust: Option<Vec<NetworkRule>>,
 
     /// Whether responses with X-Accel-Redirect or X-Sendfile are replaced by what an internal route of the site responds
     /// [default: false]
-    pub(crate) accel_redirect: Option<bool>,
+    pub accel_redirect: Option<bool>,
 }
 
 /// How the php-fpm is run that Serow starts, where there is no other one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct PhpProcessSettings {
+pub struct PhpProcessSettings {
     /// Processes that run scripts, at least 2 [default: twice the processors, 4 to 16]
-    pub(crate) processes: Option<Count<2, 1024>>,
+    pub processes: Option<Count<2, 1024>>,
 
     /// Values of php.ini: { memory_limit = "256M" }.
-    pub(crate) ini: BTreeMap<String, String>,
+    pub ini: BTreeMap<String, String>,
 
     /// Environment variables of the scripts, as in ["APP_ENV=prod"].
-    pub(crate) env: Vec<Variable>,
+    pub env: Vec<Variable>,
 
     /// The program php-fpm: its name or its path [default: php-fpm, or the newest one that is installed]
-    pub(crate) interpreter: Option<String>,
+    pub interpreter: Option<String>,
 
     /// Time limit for the start of php-fpm.
-    pub(crate) start_timeout: Span,
+    pub start_timeout: Span,
 
     /// Requests that may wait while all processes are busy; further ones receive 503.
-    pub(crate) queue: Count<0, 0xffff_ffff>,
+    pub queue: Count<0, 0xffff_ffff>,
 
     /// How long a request may wait for a process; after that it receives 503 with Retry-After.
-    pub(crate) queue_timeout: Span,
+    pub queue_timeout: Span,
 
     /// Replace a process after this many requests [default: never]
-    pub(crate) max_requests: Option<Count<1, 0xffff_ffff>>,
+    pub max_requests: Option<Count<1, 0xffff_ffff>>,
 
     /// Replace a process after a random number of requests between this and `max-requests`.
-    pub(crate) min_requests: Option<Count<1, 0xffff_ffff>>,
+    pub min_requests: Option<Count<1, 0xffff_ffff>>,
 
     /// Replace a process after the current request if it uses more memory than this, without the memory that all processes share
     /// [default: no limit]
-    pub(crate) memory_limit: Option<Size>,
+    pub memory_limit: Option<Size>,
 
     /// Development mode: browsers see the errors of scripts, and changed files are used at once.
-    pub(crate) dev: bool,
+    pub dev: bool,
 }
 
 impl Default for PhpProcessSettings {
@@ -180,12 +184,12 @@ impl Default for PhpProcessSettings {
 
 impl PhpProcessSettings {
     /// Whether nothing is written.
-    pub(crate) fn is_usual(&self) -> bool {
+    pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 
     /// The options of an application that say the same.
-    pub(crate) fn into_options(self) -> ApplicationOptions {
+    pub fn into_options(self) -> ApplicationOptions {
         ApplicationOptions {
             processes: self.processes.map(|count| Count::of(count.get())),
             ini: self.ini.into_iter().map(|(name, value)| Variable { name, value }).collect(),

@@ -13,47 +13,49 @@ use crate::{
 
 /// Redis.
 #[derive(Debug)]
-pub(crate) struct RedisTable {
-    pub(crate) settings: RedisSettings,
-    pub(crate) place: Place,
+pub struct RedisTable {
+    /// Its own keys.
+    pub settings: RedisSettings,
+    /// Where it is in the file.
+    pub place: Place,
 }
 
 /// Where Redis is, and what belongs to this fleet in it.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct RedisSettings {
+pub struct RedisSettings {
     /// URL of Redis or Valkey: redis://10.0.0.1:6379/0, rediss:// with TLS, unix:///run/redis/redis.sock, or
     /// redis+sentinel://10.0.0.1,10.0.0.2/NAME for the primary that sentinels name
     ///
     /// Of a cluster, a list of two and more of its nodes; it stores all keys in one slot.
-    pub(crate) url: Vec<FleetUrl>,
+    pub url: Vec<FleetUrl>,
 
     /// User of Redis [default: that in the URL, or the default user]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) username: Option<String>,
+    pub username: Option<String>,
 
     /// File with the password of Redis; a password in the URL is possible, too [default: none]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) password_file: Option<PathBuf>,
+    pub password_file: Option<PathBuf>,
 
     /// File with the certificates of the authorities that sign those of Redis, in PEM, for rediss:// [default: those of
     /// the system]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) ca: Option<PathBuf>,
+    pub ca: Option<PathBuf>,
 
     /// Prefix of the names of all keys in Redis: another one for each fleet [default: serow:]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) prefix: Option<String>,
+    pub prefix: Option<String>,
 
     /// How long Redis may take to answer, before it counts as unavailable [default: 500ms]
     ///
     /// No request waits for it, but those whose scripts call serow.redis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) timeout: Option<Span>,
+    pub timeout: Option<Span>,
 
     /// How many servers share the limits, for the time before Redis has been reached [default: 1]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) instances: Option<Count<1, 1000>>,
+    pub instances: Option<Count<1, 1000>>,
 }
 
 impl FromTable for RedisTable {

@@ -7,66 +7,77 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    meaning::account::AccountName,
+    options::{AcmeOptions, GeneralOptions, without_options},
     tables::{
         FromTable, TableReading, access::LimitTable, cache::CacheTable, maps::MapTable, redis::RedisTable,
         sites::SiteTable, upstreams::UpstreamTable,
     },
-    values::{Size, Span, choice},
+    values::{AccountName, Size, Span, choice},
 };
-use serow_settings::options::{AcmeOptions, GeneralOptions, without_options};
 
 /// The root, as it is written.
 #[derive(Debug)]
-pub(crate) struct RootTable {
-    pub(crate) account: AccountTable,
-    pub(crate) sandbox: SandboxTable,
-    pub(crate) reload: ReloadTable,
-    pub(crate) metrics: MetricsTable,
-    pub(crate) scripts: ScriptsTable,
-    pub(crate) general: GeneralOptions,
-    pub(crate) cache: Option<CacheTable>,
-    pub(crate) maps: Vec<MapTable>,
-    pub(crate) redis: Option<RedisTable>,
-    pub(crate) limits: Vec<LimitTable>,
-    pub(crate) upstreams: Vec<UpstreamTable>,
-    pub(crate) sites: Vec<SiteTable>,
+pub struct RootTable {
+    /// The user and the group of the server.
+    pub account: AccountTable,
+    /// Whether the server is restricted to the files that it needs.
+    pub sandbox: SandboxTable,
+    /// How a reload replaces the server.
+    pub reload: ReloadTable,
+    /// The requests of which routes are counted.
+    pub metrics: MetricsTable,
+    /// Scripts in Lua.
+    pub scripts: ScriptsTable,
+    /// Keys that are options of the command line, too.
+    pub general: GeneralOptions,
+    /// `[cache]`.
+    pub cache: Option<CacheTable>,
+    /// `[[map]]`.
+    pub maps: Vec<MapTable>,
+    /// `[redis]`.
+    pub redis: Option<RedisTable>,
+    /// `[[limit]]`.
+    pub limits: Vec<LimitTable>,
+    /// `[[upstream]]`.
+    pub upstreams: Vec<UpstreamTable>,
+    /// `[[site]]`.
+    pub sites: Vec<SiteTable>,
 }
 
 /// Which files belong to the settings, too.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct IncludeTable {
+pub struct IncludeTable {
     /// Files with further `[[site]]`, `[[upstream]]` and `[[map]]`: ["sites/*.toml"]. A * stands for any text in a name.
     ///
     /// The files of a pattern are sorted by name. Their paths are relative to the file that includes them; all other
     /// paths are relative to the folder of the main settings file. A reload reads them again.
-    pub(crate) include: Vec<String>,
+    pub include: Vec<String>,
 }
 
 /// As whom the server serves.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct AccountTable {
+pub struct AccountTable {
     /// User that the server runs as, after it has opened its sockets and read its keys: a name or a number [default:
     /// the user who starts it]
     ///
     /// Changing it requires root. The user needs read permission for the served files.
-    pub(crate) user: Option<AccountName>,
+    pub user: Option<AccountName>,
 
     /// Group that the server runs as: a name or a number [default: the groups of the user]
-    pub(crate) group: Option<AccountName>,
+    pub group: Option<AccountName>,
 }
 
 /// Which files the server can open.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct SandboxTable {
+pub struct SandboxTable {
     /// Whether the server restricts itself with Landlock to the files that it needs, if the kernel supports it.
     ///
     /// auto: yes, unless there are applications or the access log runs a command, since these need files of their
     /// own; serow status shows the result. off: the server may open all files that its user may open.
-    pub(crate) sandbox: SandboxChoice,
+    pub sandbox: SandboxChoice,
 }
 
 impl Default for SandboxTable {
@@ -91,48 +102,48 @@ choice!(SandboxChoice, "Sandbox");
 /// The metrics of routes.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct MetricsTable {
+pub struct MetricsTable {
     /// Count how long the requests of each route take, for metrics.
     ///
     /// GET /metrics on the admin socket then has the histogram serow_request_duration_seconds, with the first host of the
     /// site and the path of the route as labels; both are empty for responses that no app, files or proxy made. Routes
     /// beyond the first 1,000 count there, too.
-    pub(crate) route_metrics: bool,
+    pub route_metrics: bool,
 }
 
 /// Scripts around all sites, and what all scripts may use.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct ScriptsTable {
+pub struct ScriptsTable {
     /// Script in Lua that gets all requests before a site is selected, and their responses.
     ///
     /// The path is relative to the folder of the settings file. docs/scripts.md says what scripts can do.
-    pub(crate) script: Option<PathBuf>,
+    pub script: Option<PathBuf>,
 
     /// Limits of each script: { memory = "16M", time = "50ms" } [default: these]
-    pub(crate) scripts: Option<ScriptLimitsTable>,
+    pub scripts: Option<ScriptLimitsTable>,
 }
 
 /// The resources that a script may use.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct ScriptLimitsTable {
+pub struct ScriptLimitsTable {
     /// Memory of a script in each thread, for all its requests [default: 16M]
-    pub(crate) memory: Option<Size>,
+    pub memory: Option<Size>,
 
     /// How long the functions of a script may compute for a request; waiting does not count [default: 50ms]
-    pub(crate) time: Option<Span>,
+    pub time: Option<Span>,
 }
 
 /// How generations follow one another.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct ReloadTable {
+pub struct ReloadTable {
     /// How long a generation that was replaced by a reload may complete its requests; then it closes the remaining
     /// connections.
     ///
     /// Large downloads take long on slow connections, and tunnels (WebSocket) may never end.
-    pub(crate) reload_grace: Span,
+    pub reload_grace: Span,
 }
 
 impl Default for ReloadTable {

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serow_document::{Place, Problem};
 
 use crate::{
-    meaning::applications::AppTable,
     tables::{
         FromTable, TableReading,
         access::AccessSettings,
+        applications::AppTable,
         cgi::CgiTable,
         handlers::{FilesTable, HandlerTable},
         header_rules::HeaderRuleSettings,
@@ -28,19 +28,26 @@ use crate::{
 
 /// A site.
 #[derive(Debug)]
-pub(crate) struct SiteTable {
-    pub(crate) settings: SiteSettings,
-    pub(crate) header_rules: HeaderRuleSettings,
-    pub(crate) log: LogSettings,
-    pub(crate) policy: PolicySettings,
-    pub(crate) access: AccessSettings,
-    pub(crate) content: SiteContent,
-    pub(crate) place: Place,
+pub struct SiteTable {
+    /// Its own keys.
+    pub settings: SiteSettings,
+    /// Rules that change header fields.
+    pub header_rules: HeaderRuleSettings,
+    /// Its access logs.
+    pub log: LogSettings,
+    /// Compression, error pages, redirects and the like.
+    pub policy: PolicySettings,
+    /// Access control.
+    pub access: AccessSettings,
+    /// Its handler, or its routes.
+    pub content: SiteContent,
+    /// Where it is in the file.
+    pub place: Place,
 }
 
 /// The content of a site.
 #[derive(Debug)]
-pub(crate) enum SiteContent {
+pub enum SiteContent {
     /// One folder.
     Files(Box<FilesTable>),
     /// An application.
@@ -57,7 +64,7 @@ pub(crate) enum SiteContent {
 
 impl SiteContent {
     /// Whether clients upload files to it.
-    pub(crate) fn is_written(&self) -> bool {
+    pub fn is_written(&self) -> bool {
         matches!(self, Self::Files(files) if files.is_written())
     }
 }
@@ -65,37 +72,37 @@ impl SiteContent {
 /// For whom a site is.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct SiteSettings {
+pub struct SiteSettings {
     /// Hosts of the site: example.com, or *.example.com for all its subdomains [default: all hosts of no other site]
     ///
     /// An exact name takes precedence over a pattern, and a longer pattern over a shorter one. A request for a host
     /// that no site has receives 421.
-    pub(crate) hosts: Option<Vec<String>>,
+    pub hosts: Option<Vec<String>>,
 
     /// Addresses that the site is reached at, as at the root: [":443", "127.0.0.1:8080"] [default: those of the root]
     ///
     /// Each needs a port. It may be one of the root's or of another site; hosts select among the sites of an address.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) listen: Option<Vec<ListenRule>>,
+    pub listen: Option<Vec<ListenRule>>,
 
     /// Certificates of the hosts: acme obtains and renews one for each, with the settings of `[acme]` [default: those
     /// of `tls`]
-    pub(crate) tls: Option<SiteTlsChoice>,
+    pub tls: Option<SiteTlsChoice>,
 
     /// Script in Lua that gets the requests of the site before a route is selected, and their responses.
     ///
     /// The path is relative to the folder of the settings file. docs/scripts.md says what scripts can do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) script: Option<PathBuf>,
+    pub script: Option<PathBuf>,
 
     /// Header fields to set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value
     /// removes the field. Values can have variables, as in "$host".
-    pub(crate) headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, String>,
 }
 
 /// Where the certificates of a site's hosts come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SiteTlsChoice {
+pub enum SiteTlsChoice {
     /// An authority, by ACME.
     #[value(help = None)]
     Acme,
@@ -105,41 +112,49 @@ choice!(SiteTlsChoice, "SiteTls");
 
 /// A route.
 #[derive(Debug)]
-pub(crate) struct RouteTable {
-    pub(crate) settings: RouteSettings,
-    pub(crate) header_rules: HeaderRuleSettings,
-    pub(crate) log: LogSettings,
-    pub(crate) policy: PolicySettings,
-    pub(crate) access: AccessSettings,
-    pub(crate) when: Option<WhenTable>,
-    pub(crate) handler: HandlerTable,
-    pub(crate) place: Place,
+pub struct RouteTable {
+    /// Its own keys.
+    pub settings: RouteSettings,
+    /// Rules that change header fields.
+    pub header_rules: HeaderRuleSettings,
+    /// Its access logs.
+    pub log: LogSettings,
+    /// Compression, error pages, redirects and the like.
+    pub policy: PolicySettings,
+    /// Access control.
+    pub access: AccessSettings,
+    /// Conditions beyond the path.
+    pub when: Option<WhenTable>,
+    /// Its handler.
+    pub handler: HandlerTable,
+    /// Where it is in the file.
+    pub place: Place,
 }
 
 /// Which requests a route is for.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct RouteSettings {
+pub struct RouteSettings {
     /// Paths that the route matches: /assets/* matches the whole path, *.css the file name.
     ///
     /// Each * matches any text, including slashes; without one, only that very path matches. Several paths share a
     /// route: ["/grafana", "/grafana/*"]. The first matching route handles the request. Texts of the route can name what
     /// the stars match: $1, $2.
     #[serde(default)]
-    pub(crate) path: Option<Texts>,
+    pub path: Option<Texts>,
 
     /// Regular expression that the path matches, in place of `path`: "^/users/([0-9]+)$".
     ///
     /// Texts of the route can name what its groups match: $1, or $ and the name of a group. The syntax is that of Rust's
     /// crate regex, without look-around and backreferences; (?i) at the start ignores case.
     #[serde(default)]
-    pub(crate) path_regex: Option<String>,
+    pub path_regex: Option<String>,
 
     /// Methods that the route matches [default: all]
     ///
     /// GET includes HEAD. Requests with other methods continue with the next routes.
     #[serde(default)]
-    pub(crate) methods: Option<Vec<String>>,
+    pub methods: Option<Vec<String>>,
 
     /// Whether only responses of applications and upstream servers lead to the route, and no requests of clients.
     ///
@@ -147,28 +162,28 @@ pub(crate) struct RouteSettings {
     /// responds to this path; X-Sendfile names a file in the folder of an internal route instead. See `accel-redirect`
     /// in `app` and `proxy`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) internal: bool,
+    pub internal: bool,
 
     /// Name by which a script of the site, or of the root, can choose the route: request.route = "NAME". [default: none]
     ///
     /// Of the routes of the site, only those with this name are looked at then; paths, methods and conditions have to
     /// match as always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
 
     /// Script in Lua that gets the requests of the route and their responses, after those of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) script: Option<PathBuf>,
+    pub script: Option<PathBuf>,
 
     /// Header fields to set in the responses of the route; they override those of the site. An empty value
     /// removes the field. Values can have variables, as in "$host".
     #[serde(default)]
-    pub(crate) headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, String>,
 }
 
 impl RouteSettings {
     /// Its path, if there is only one.
-    pub(crate) fn only_path(&self) -> Option<&str> {
+    pub fn only_path(&self) -> Option<&str> {
         match &self.path.as_ref()?.0[..] {
             [path] => Some(path),
             _ => None,
@@ -176,7 +191,7 @@ impl RouteSettings {
     }
 
     /// Its paths or its expression, as logs and metrics name the route.
-    pub(crate) fn paths(&self) -> String {
+    pub fn paths(&self) -> String {
         let paths = self.path.as_ref().map(|paths| paths.0.join(", "));
         paths.or_else(|| self.path_regex.clone()).unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use crate::values::{SettingValue, Unquoted, in_settings_file};
 
 /// The status of a redirect (RFC 9110 §15.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RedirectStatus(pub(crate) u16);
+pub struct RedirectStatus(pub u16);
 
 impl Default for RedirectStatus {
     /// A status that browsers do not keep, so that the redirect can be taken back.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// A text, or a list of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Texts(pub(crate) Vec<String>);
+pub struct Texts(pub Vec<String>);
 
 impl<'de> Deserialize<'de> for Texts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,33 +1,35 @@
 //! Upstreams and what is handed to them, as they are written.
 
-use clap::ValueEnum;
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serow_document::Place;
-use serow_proxy::CgiProtocol;
 
 use crate::{
+    options::{ForwardingOptions, UpstreamOptions},
     tables::{FromTable, TableReading},
     values::{ServerRule, choice},
 };
-use serow_settings::options::{ForwardingOptions, UpstreamOptions};
 
 /// An upstream.
 #[derive(Debug)]
-pub(crate) struct UpstreamTable {
-    pub(crate) settings: UpstreamSettings,
-    pub(crate) arguments: UpstreamOptions,
-    pub(crate) place: Place,
+pub struct UpstreamTable {
+    /// Its own keys.
+    pub settings: UpstreamSettings,
+    /// Its keys that are options of the command line, too.
+    pub arguments: UpstreamOptions,
+    /// Where it is in the file.
+    pub place: Place,
 }
 
 /// How an upstream is called, and its servers.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct UpstreamSettings {
+pub struct UpstreamSettings {
     /// Name of the upstream, for `proxy`, serow status, serow upstream and the logs.
-    pub(crate) name: String,
+    pub name: String,
 
     /// Servers: 127.0.0.1:9000, https://app or unix:/run/app.sock,weight=3 (one, or several in an array).
     ///
@@ -35,18 +37,18 @@ pub(crate) struct UpstreamSettings {
     /// without TLS), unix:/path and h2c+unix:/path. Options follow after commas: weight=3 (its share of
     /// requests), backup (used only if no other server is available), max=100 (maximum concurrent requests),
     /// id=a (its name in session cookies and commands).
-    pub(crate) servers: Vec<ServerRule>,
+    pub servers: Vec<ServerRule>,
 
     /// Protocol of the servers: http, fastcgi, scgi or uwsgi. [default: http]
     ///
     /// With fastcgi, `php` runs the scripts of a folder; `proxy` passes the whole path to an application that is one program.
     #[serde(default, skip_serializing_if = "ProtocolChoice::is_http")]
-    pub(crate) protocol: ProtocolChoice,
+    pub protocol: ProtocolChoice,
 }
 
 /// The protocol of servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolChoice {
+pub enum ProtocolChoice {
     /// HTTP, in the version that the address of a server says.
     #[default]
     #[value(help = None)]
@@ -69,42 +71,34 @@ impl ProtocolChoice {
     fn is_http(&self) -> bool {
         *self == Self::Http
     }
-
-    /// The protocol, if it is not HTTP.
-    pub(crate) fn cgi(self) -> Option<CgiProtocol> {
-        match self {
-            Self::Http => None,
-            Self::Fastcgi => Some(CgiProtocol::Fastcgi),
-            Self::Scgi => Some(CgiProtocol::Scgi),
-            Self::Uwsgi => Some(CgiProtocol::Uwsgi),
-        }
-    }
 }
 
 /// A proxy to other servers.
 #[derive(Debug)]
-pub(crate) struct ProxyTable {
-    pub(crate) settings: ProxySettings,
-    pub(crate) forwarding: ForwardingOptions,
+pub struct ProxyTable {
+    /// Its own keys.
+    pub settings: ProxySettings,
+    /// How requests are changed on their way.
+    pub forwarding: ForwardingOptions,
 }
 
 /// Which servers requests are sent to.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
-pub(crate) struct ProxySettings {
+pub struct ProxySettings {
     /// Name of the [[upstream]].
-    pub(crate) upstream: Option<String>,
+    pub upstream: Option<String>,
 
     /// Servers without an [[upstream]], which has more settings: 127.0.0.1:9000 (one, or several in
     /// an array).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) servers: Vec<ServerRule>,
+    pub servers: Vec<ServerRule>,
 
     /// Variables for servers that speak FastCGI, SCGI or uwsgi, in addition to those of the request: { APP_ENV =
     /// "production" }. Values can have variables, as in "$host".
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) variables: BTreeMap<String, String>,
+    pub variables: BTreeMap<String, String>,
 }
 
 impl FromTable for UpstreamTable {

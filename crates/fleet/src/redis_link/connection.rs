@@ -5,6 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use redis::{AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, Value, aio::MultiplexedConnection};
 use rustls_pki_types::ServerName;
 use serow_dns::Resolver;
+use serow_message::RedisPlace as Node;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
@@ -18,7 +19,7 @@ use super::{
     error::{FleetError, Reason},
     limited_replies::LimitedReplies,
 };
-use crate::{FleetSettings, RedisUrl, address::Node};
+use crate::{FleetSettings, RedisUrl};
 
 /// An open connection.
 pub(super) struct Connection {

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
-
-use crate::address::Node;
+use serow_message::RedisPlace as Node;
 
 /// Why Redis cannot be used, as the error log says it: no name of a key, no value and no password is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

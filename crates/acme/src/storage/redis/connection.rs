@@ -11,12 +11,13 @@ use std::{
 };
 
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, FromRedisValue, RedisError, RedisFuture,
-    aio::MultiplexedConnection, io::AsyncDNSResolver,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, RedisFuture, aio::MultiplexedConnection, io::AsyncDNSResolver,
 };
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use serow_dns::Resolver;
+use serow_message::{RedisPlace, RedisUrl};
 use tokio::{
     net::TcpStream,
     sync::{Mutex as AsyncMutex, watch},
@@ -65,11 +66,29 @@ enum Problem {
     Refusal(String),
 }
 
+/// Where a URL leads, and as which user.
+fn connection_info(url: &RedisUrl) -> Result<ConnectionInfo, RedisError> {
+    let address = match url.places.first() {
+        Some(RedisPlace::Tcp(host, port)) => ConnectionAddr::Tcp(host.clone(), *port),
+        Some(RedisPlace::Unix(path)) => ConnectionAddr::Unix(path.clone()),
+        None => return Err((ErrorKind::InvalidClientConfig, "the URL names no server").into()),
+    };
+    let mut user = RedisConnectionInfo::default().set_db(url.database.into());
+    if let Some(name) = &url.username {
+        user = user.set_username(name);
+    }
+    if let Some(password) = &url.password {
+        user = user.set_password(password);
+    }
+    Ok(address.into_connection_info()?.set_redis_settings(user))
+}
+
 impl RedisConnection {
     pub(super) fn new(settings: &RedisStoreSettings) -> Result<Self, StorageError> {
         let RedisStoreSettings { address, secret, prefix, tls, .. } = settings;
-        let name = address.name();
-        let client = Client::open(address.information.clone());
+        let place = address.places.first().map(ToString::to_string);
+        let name = place.unwrap_or_default();
+        let client = connection_info(address).and_then(Client::open);
         let client = client.map_err(|error| StorageError::Unreachable(name.clone(), error.to_string()))?;
         let (opened, _) = watch::channel(0);
         let (prefix, open, outage) = (prefix.clone(), AsyncMutex::default(), Mutex::default());

@@ -11,6 +11,8 @@ use serow_requirements::requires;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
+use serow_message::RedisUrl;
+
 use super::*;
 use crate::storage::Changes;
 
@@ -33,7 +35,7 @@ impl Server {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    fn address(&self) -> RedisAddress {
+    fn address(&self) -> RedisUrl {
         format!("unix://{}", self.folder.path().join("redis.sock").display()).parse().unwrap()
     }
 

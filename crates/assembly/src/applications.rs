@@ -1,0 +1,217 @@
+//! Applications, as they are written and what they mean.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serow_config::{
+    SettingError,
+    paths::resolve_path,
+    tables::{
+        applications::{AppSettings, AppTable},
+        meant,
+        php::{PhpProcessSettings, PhpRequestSettings},
+    },
+    values::NetworkRule,
+};
+use serow_document::{Place, Problem, Problems};
+use serow_programs::fpm::FpmApplication;
+
+use crate::{Application, ApplicationHost, PhpPlace, application, is_module, php_fpm, program};
+
+/// The applications of a file.
+pub(crate) struct Applications<'a> {
+    problems: &'a Problems,
+    /// The folder of the file.
+    folder: &'a Path,
+    /// How many threads ask them.
+    threads: usize,
+    /// How long programs that leave may take.
+    grace: Duration,
+    /// The proxies that the root trusts.
+    trust: &'a [NetworkRule],
+    host: &'a ApplicationHost,
+    found: RefCell<Vec<(Written, Application)>>,
+}
+
+/// An application as it is written. Those that are written alike are the same one.
+#[derive(Debug, PartialEq)]
+enum Written {
+    App(AppTable),
+    Php(OwnPhp),
+}
+
+/// A php-fpm that the server starts, as it is written.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OwnPhp {
+    /// The folder of its scripts.
+    pub(crate) root: PathBuf,
+    pub(crate) processes: PhpProcessSettings,
+    pub(crate) requests: PhpRequestSettings,
+}
+
+impl<'a> Applications<'a> {
+    pub(crate) fn new(
+        folder: &'a Path,
+        threads: usize,
+        grace: Duration,
+        trust: &'a [NetworkRule],
+        host: &'a ApplicationHost,
+        problems: &'a Problems,
+    ) -> Self {
+        Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
+    }
+
+    /// The resources of the process that runs them.
+    pub(crate) fn host(&self) -> &ApplicationHost {
+        self.host
+    }
+
+    /// The application that is written; nothing where something is wrong, which is noted. Its responses lead to internal
+    /// routes, if its site has some and nothing else is written.
+    pub(crate) fn application(&self, mut table: AppTable, has_internal: bool, place: &Place) -> Option<Application> {
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
+        let AppTable { settings: AppSettings { application, .. }, arguments } = &table;
+        let is_module = application.as_ref().is_some_and(|application| is_module(application, arguments, folder));
+        // A module is looked for where the settings file is, and a program runs there.
+        match &mut table.arguments.chdir {
+            Some(chdir) => resolve_path(chdir, folder),
+            None if is_module || !table.settings.command.is_empty() => {
+                table.arguments.chdir = Some(folder.to_owned());
+            }
+            None => {}
+        }
+        if !self.trust.is_empty() {
+            table.arguments.trust.get_or_insert_with(|| self.trust.to_vec());
+        }
+        table.arguments.accel_redirect.get_or_insert(has_internal);
+        let mut found = self.found.borrow_mut();
+        let written = Written::App(table);
+        if let Some((_, application)) = found.iter().find(|(other, _)| *other == written) {
+            return Some(application.clone());
+        }
+        let Written::App(table) = written else { return None };
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        match self.meaning(&table, is_module, folder, &names) {
+            Ok(application) => {
+                found.push((Written::App(table), application.clone()));
+                Some(application)
+            }
+            Err(problem) => {
+                let problem = match problem.key {
+                    NEITHER => Problem::of_key(place.clone(), problem.text),
+                    _ => problem.problem(place),
+                };
+                self.problems.add(problem);
+                None
+            }
+        }
+    }
+
+    /// The php-fpm that is written, for scripts in this place; nothing where something is wrong, which is noted.
+    pub(crate) fn php(&self, own: OwnPhp, php_place: &PhpPlace, place: &Place) -> Option<FpmApplication> {
+        let written = Written::Php(own);
+        let mut found = self.found.borrow_mut();
+        if let Some((_, Application::Php(fpm))) = found.iter().find(|(other, _)| *other == written) {
+            return Some(fpm.clone());
+        }
+        let Written::Php(own) = &written else { return None };
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        let name = own.root.file_name().map_or_else(|| PHP.into(), |name| name.to_string_lossy().into_owned());
+        let mut options = own.processes.clone().into_options();
+        options.app_timeout = own.requests.response_timeout.unwrap_or(options.app_timeout);
+        options.app_transfer_timeout = own.requests.transfer_timeout;
+        match php_fpm(free_name(&name, &names), php_place, options, self.grace, self.host) {
+            Ok(fpm) => {
+                found.push((written, Application::Php(fpm.clone())));
+                Some(fpm)
+            }
+            Err(error) => {
+                self.problems.add(error.problem(place));
+                None
+            }
+        }
+    }
+
+    fn meaning(
+        &self,
+        table: &AppTable,
+        is_module: bool,
+        folder: &Path,
+        names: &BTreeSet<String>,
+    ) -> Result<Application, SettingError> {
+        let AppTable { settings: AppSettings { application, command }, arguments } = table;
+        match (application, &command[..]) {
+            (Some(application), []) => {
+                let file = match is_module {
+                    true => application.clone().into(),
+                    false => folder.join(application).into_os_string(),
+                };
+                let name = free_name(application, names);
+                self::application(name, &file, arguments.clone(), self.threads, self.grace, self.host)
+            }
+            (None, [only]) if only.trim().contains(char::is_whitespace) && !folder.join(only).is_file() => {
+                let text = format!("`command`: no program is named {only:?}: write {:?}", meant::words(only));
+                Err(SettingError::new("command", text))
+            }
+            (None, [_, ..]) => {
+                let words = command.iter().map(Into::into).collect();
+                program(free_name(&short_name(command), names), words, arguments.clone(), self.grace, self.host)
+            }
+            (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
+            (None, []) => {
+                let text = "there is nothing to run: write `application` with a file, or `command` with a program";
+                Err(SettingError::new(NEITHER, text))
+            }
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn into_applications(self) -> Vec<Application> {
+        self.found.into_inner().into_iter().map(|(_, application)| application).collect()
+    }
+}
+
+/// A program's name in logs: its file, and the words behind it up to the first option, as in `node server.js`. Each line that
+/// it writes begins with it.
+fn short_name(command: &[String]) -> String {
+    let (program, words) = command.split_first().map_or(("", &[][..]), |(program, words)| (program, words));
+    let file = Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy());
+    let words = words.iter().take_while(|word| !word.starts_with('-') && !word.contains(['{', '\n']));
+    [&*file].into_iter().chain(words.map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+/// The name of an application in logs: as it is written, with a number where another application is written the same.
+fn free_name(table: &str, names: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{table}#{number}"));
+    std::iter::once(table.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()
+}
+
+/// The name of an application in the folder `/`.
+const PHP: &str = "php";
+
+/// Where a key is missing, no key is wrong.
+const NEITHER: &str = "";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_called_by_their_files_without_options() {
+        for (command, name) in [
+            (&["node", "server.js"][..], "node server.js"),
+            (&["/opt/prometheus/prometheus", "--web.listen-address=127.0.0.1:{port}"], "prometheus"),
+            (&["bundle", "exec", "puma", "-b", "tcp://127.0.0.1:{port}"], "bundle exec puma"),
+            (&["app", "{port}", "x"], "app"),
+            (&["./a"], "a"),
+            (&["/"], "/"),
+        ] {
+            let words: Vec<_> = command.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(short_name(&words), name);
+        }
+    }
+}

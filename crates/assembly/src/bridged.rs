@@ -1,0 +1,314 @@
+//! How an application is run.
+
+use std::{
+    ffi::OsStr,
+    num::NonZero,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocketSettings};
+use serow_config::{
+    SettingError,
+    options::{ApplicationOptions, BindChoice, InterfaceChoice},
+    values::{Count, Size},
+};
+
+use super::{process::ApplicationHost, running::run_as_written};
+use crate::application::Application;
+
+/// This application, which so many threads ask; workers that leave may take so long to end.
+pub fn application(
+    name: String,
+    application: &OsStr,
+    options: ApplicationOptions,
+    threads: usize,
+    grace: Duration,
+    host: &ApplicationHost,
+) -> Result<Application, SettingError> {
+    let of_programs = [
+        ("bind", options.bind != BindChoice::Port),
+        ("check-path", options.check_path.is_some()),
+        ("underscores-in-headers", options.underscores_in_headers),
+    ];
+    if !options.ini.is_empty() {
+        return Err(SettingError::new("ini", "`ini` is for PHP only: leave it out"));
+    }
+    for (key, is_given) in of_programs {
+        if is_given {
+            let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
+            return Err(SettingError::new(key, text));
+        }
+    }
+    let (interface, folder, application) = find(application, &options)?;
+    let interpreter = match &options.interpreter {
+        Some(words) if words.trim().is_empty() => {
+            return Err(SettingError::new("interpreter", "`interpreter` is empty: write a command, as in ruby"));
+        }
+        Some(words) => Interpreter::from_command(words.split_whitespace()),
+        None => Interpreter::of(interface, &folder),
+    };
+    let program = Program { interface, application, interpreter };
+    refuse_meaningless(&options, interface)?;
+    if !options.refork_after.is_empty() {
+        refuse_reforking(&options, interface)?;
+    }
+    let mut settings = ApplicationSettings::new(name, program, folder);
+    settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
+    run_as_written(&mut settings.run, &options, grace, host)?;
+    if let Some(threads) = options.threads {
+        settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
+    }
+    if let Some(root) = &options.root_path {
+        settings.root_path = root_path(root)?;
+    }
+    settings.request_start = options.request_start;
+    settings.detects_asgi = options.interface == InterfaceChoice::Auto;
+    settings.preload = options.preload;
+    settings.out_of_band_gc = options.out_of_band_gc.map(Count::get);
+    settings.refork_after = options.refork_after.iter().map(|count| count.get().into()).collect();
+    settings.websocket = websocket(&options);
+    settings.development = options.dev;
+    Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
+}
+
+/// A path without an end slash; `/` is none. Only a plain path can be compared with those of requests.
+fn root_path(options: &str) -> Result<String, SettingError> {
+    let root = options.trim_end_matches('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
+        true => Ok(root.to_owned()),
+        false => {
+            let text =
+                format!("`root-path`: {options:?} is not a path of letters, digits and -._~: write one as in /shop");
+            Err(SettingError::new("root-path", text))
+        }
+    }
+}
+
+/// Refuses settings that mean nothing for this interface.
+fn refuse_meaningless(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
+    const RUBY: &str = "is for Ruby only";
+    const ONE: &str = "is not for PHP, whose workers respond to one request at a time: set `processes`";
+    const WEBSOCKETS: &str = "is for ASGI's WebSockets only";
+    const SYNCHRONOUS: &str = "is not for ASGI, whose event loop waits for parts of a response without blocking others";
+    let (is_ruby, is_asgi) = (interface == Interface::Rack, interface == Interface::Asgi);
+    let given = [
+        ("out-of-band-gc", options.out_of_band_gc.is_some(), is_ruby, RUBY),
+        ("threads", options.threads.is_some_and(|threads| threads.get() > 1), interface != Interface::PhpWorker, ONE),
+        ("app-transfer-timeout", options.app_transfer_timeout.is_some(), !is_asgi, SYNCHRONOUS),
+        ("websocket-ping", options.websocket_ping.is_some(), is_asgi, WEBSOCKETS),
+        ("max-message", options.max_message.is_some(), is_asgi, WEBSOCKETS),
+        ("websocket-compression", options.websocket_compression.is_some(), is_asgi, WEBSOCKETS),
+    ];
+    match given.iter().find(|(_, is_given, is_right, _)| *is_given && !is_right) {
+        Some((key, _, _, why)) => Err(SettingError::new(key, format!("`{key}` {why}: leave it out"))),
+        None => Ok(()),
+    }
+}
+
+/// How WebSockets are carried.
+fn websocket(options: &ApplicationOptions) -> WebSocketSettings {
+    let usual = WebSocketSettings::default();
+    WebSocketSettings {
+        ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
+        message: options.max_message.map_or(usual.message, Size::in_memory),
+        compression: options.websocket_compression.unwrap_or(usual.compression),
+    }
+}
+
+/// The reason why workers cannot be reforked.
+fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
+    let text = match interface {
+        Interface::Rack if !options.preload => "`refork-after` needs `preload`: write both, or none",
+        Interface::Rack if options.threads.is_some_and(|threads| threads.get() > 1) => {
+            "`refork-after` is for one request at a time: leave out `threads`, since a fork takes one thread along only"
+        }
+        Interface::Rack => return Ok(()),
+        _ => "`refork-after` is for Ruby only: leave it out",
+    };
+    Err(SettingError::new("refork-after", text))
+}
+
+/// The interface that a name stands for. By Django's custom, a project has a module named for each of Python's.
+fn interface_by_name(text: &str) -> Option<Interface> {
+    match text.rsplit_once('.') {
+        Some((_, "ru")) => return Some(Interface::Rack),
+        Some((_, "psgi")) => return Some(Interface::Psgi),
+        _ => {}
+    }
+    let place = text.split_once(':').map_or(text, |(place, _)| place);
+    let module = place.strip_suffix(".py").unwrap_or(place);
+    match module.rsplit(['.', '/']).next() {
+        Some("asgi") => Some(Interface::Asgi),
+        Some("wsgi") => Some(Interface::Wsgi),
+        _ => (place != text || module != place).then_some(Interface::Wsgi),
+    }
+}
+
+/// Whether this is the name of a module in this folder, which has an application of the usual name.
+fn is_module_file(text: &str, folder: &Path) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let path = folder.join(text.replace('.', "/"));
+    text.split('.').all(is_name) && (path.with_extension("py").is_file() || path.join("__init__.py").is_file())
+}
+
+/// Whether this names a module of Python, as in `shop.wsgi` or `shop:app`, and not a file in this folder.
+#[must_use]
+pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> bool {
+    let is_python = match options.interface {
+        InterfaceChoice::Wsgi | InterfaceChoice::Asgi => true,
+        InterfaceChoice::Rack | InterfaceChoice::Psgi | InterfaceChoice::PhpWorker => false,
+        InterfaceChoice::Auto => match interface_by_name(text) {
+            Some(interface) => matches!(interface, Interface::Wsgi | Interface::Asgi),
+            None => is_module_file(text, &folder.join(options.chdir.as_deref().unwrap_or(Path::new("")))),
+        },
+    };
+    // A file for mod_wsgi, or the module `wsgi` of a package.
+    let has_extension = text.ends_with(".py") || text.ends_with(".wsgi") && folder.join(text).is_file();
+    let is_file = has_extension || text.contains('/') && !text.contains(':');
+    is_python && !is_file
+}
+
+/// How to run a file that is a program which serves HTTP itself.
+fn program_instead(text: &str, folder: &Path) -> String {
+    let path = folder.join(text);
+    let uses_mojolicious = || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("Mojolicious"));
+    let words = match Path::new(text).extension().and_then(OsStr::to_str) {
+        Some("js" | "mjs" | "cjs") => format!("node {text}"),
+        Some("ts") => format!("npx tsx {text}"),
+        Some("go") => format!("go run {text}"),
+        Some("rb") => format!("ruby {text}"),
+        Some("pl") if uses_mojolicious() => format!("perl {text} daemon -l http://127.0.0.1:{{port}}"),
+        Some("pl") => format!("perl {text}"),
+        _ if !path.exists() => return format!("here is neither a file {text} nor a module {text}.py"),
+        _ if text.contains('/') => text.to_owned(),
+        _ => format!("./{text}"),
+    };
+    format!("a program that serves HTTP itself is run by: serow app -- {words}")
+}
+
+/// By which interface, in which folder, and by which name there the application is called.
+fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
+    let wrong = |text: String| SettingError::new("application", text);
+    let Some(text) = application.to_str() else {
+        return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
+    };
+    let interface = match (options.interface, interface_by_name(text)) {
+        (InterfaceChoice::Rack, _) => Interface::Rack,
+        (InterfaceChoice::Psgi, _) => Interface::Psgi,
+        (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
+        (InterfaceChoice::Asgi, _) => Interface::Asgi,
+        (InterfaceChoice::PhpWorker, _) => Interface::PhpWorker,
+        (InterfaceChoice::Auto, Some(interface)) => interface,
+        (InterfaceChoice::Auto, None) if is_module(text, options, Path::new("")) => Interface::Wsgi,
+        (InterfaceChoice::Auto, None) => {
+            return Err(wrong(format!(
+                "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write \
+                 `interface`; {}",
+                program_instead(text, options.chdir.as_deref().unwrap_or(Path::new("")))
+            )));
+        }
+    };
+    let path = Path::new(text);
+    let is_module = is_module(text, options, Path::new(""));
+    let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = options.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
+    let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
+        .and_then(|folder| folder.canonicalize())
+        .map_err(|error| {
+            SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+        })?;
+    if is_module {
+        return Ok((interface, folder, text.to_owned()));
+    }
+    let file = path.canonicalize().map_err(|error| wrong(format!("`application` {text:?} cannot be read: {error}")))?;
+    if file.is_dir() {
+        return Err(wrong(format!("`application` {text:?} is a folder: name the file in it")));
+    }
+    // By the name it was given, where that is in the folder: people know it by that in backtraces.
+    let name = file.strip_prefix(&folder).unwrap_or(&file);
+    Ok((interface, folder, name.to_string_lossy().into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serow_config::{
+        options::without_options,
+        values::{Count, Span},
+    };
+
+    const INTERFACES: [Interface; 5] =
+        [Interface::Rack, Interface::Psgi, Interface::Wsgi, Interface::Asgi, Interface::PhpWorker];
+
+    #[test]
+    fn settings_of_other_interfaces_are_refused() {
+        let of_options = |change: fn(&mut ApplicationOptions)| {
+            let mut options = without_options::<ApplicationOptions>();
+            change(&mut options);
+            INTERFACES.map(|interface| {
+                let refused = refuse_meaningless(&options, interface);
+                refused.map_or_else(|error| error.to_string().contains(": leave it out"), |()| false)
+            })
+        };
+        assert_eq!(of_options(|_| {}), [false; 5]);
+        let transfer = of_options(|options| options.app_transfer_timeout = Some(Span(Duration::from_secs(9))));
+        assert_eq!(transfer, [false, false, false, true, false]);
+        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false, true]);
+        let threads = of_options(|options| options.threads = Some(Count::of(2)));
+        assert_eq!(threads, [false, false, false, false, true]);
+        let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
+        assert_eq!(collections, [false, true, true, true, true]);
+    }
+
+    #[test]
+    fn a_module_without_a_callable_is_found_by_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["wapp.py", "shop/__init__.py", "shop/web.py", "mojo.pl", "plain.pl", "server"] {
+            let text = if file == "mojo.pl" { "use Mojolicious::Lite;" } else { "" };
+            std::fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+            std::fs::write(folder.path().join(file), text).unwrap();
+        }
+        let options = ApplicationOptions { chdir: Some(folder.path().to_owned()), ..without_options() };
+        for name in ["wapp", "shop", "shop.web"] {
+            let (interface, _, application) = find(OsStr::new(name), &options).unwrap();
+            assert_eq!((interface, &*application), (Interface::Wsgi, name));
+        }
+        for (name, expected) in [
+            ("wap", "here is neither a file wap nor a module wap.py"),
+            ("mojo.pl", "serow app -- perl mojo.pl daemon -l http://127.0.0.1:{port}"),
+            ("plain.pl", "serow app -- perl plain.pl"),
+            ("server", "serow app -- ./server"),
+        ] {
+            let error = find(OsStr::new(name), &options).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_say_which_interface() {
+        let cases = [
+            ("config.ru", Some(Interface::Rack)),
+            ("a.asgi/config.ru", Some(Interface::Rack)),
+            ("site/app.psgi", Some(Interface::Psgi)),
+            ("main:app", Some(Interface::Wsgi)),
+            ("main:make(\"a.asgi\")", Some(Interface::Wsgi)),
+            ("main.py", Some(Interface::Wsgi)),
+            ("site/main.py:app", Some(Interface::Wsgi)),
+            ("project.wsgi", Some(Interface::Wsgi)),
+            ("project.wsgi:application", Some(Interface::Wsgi)),
+            ("project.asgi", Some(Interface::Asgi)),
+            ("project.asgi:application", Some(Interface::Asgi)),
+            ("project/asgi.py", Some(Interface::Asgi)),
+            ("asgi.py:app", Some(Interface::Asgi)),
+            ("myasgi:app", Some(Interface::Wsgi)),
+            ("main", None),
+            ("server.js", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(interface_by_name(name), expected, "{name}");
+        }
+    }
+}

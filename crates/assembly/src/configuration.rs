@@ -1,0 +1,216 @@
+//! The meaning of a settings file as a whole.
+
+use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
+
+use serow_access_log::LogRules;
+use serow_config::{
+    SettingError,
+    options::{AcmeOptions, GeneralOptions},
+    paths,
+    tables::{
+        root::{AccountTable, MetricsTable, RootTable},
+        sites::{SiteTable, SiteTlsChoice},
+    },
+    values::{AdminSocket, CertificateNames},
+};
+use serow_document::{Place, Problem, Problems};
+use serow_limits::Bans;
+use serow_variables::Scope;
+
+use crate::{
+    ApplicationHost, Configuration, ServerSettings,
+    access::{Access, AccessParts},
+    account::{Account, AccountFiles},
+    applications::Applications,
+    body_limits::BodyLimits,
+    caching::Caching,
+    descriptor_shares::Shares,
+    fleet,
+    logs::{self, Logs},
+    matching, notes,
+    proxying::Proxying,
+    renewed_files,
+    route_numbers::{RouteNumbers, trusted},
+    routing::Routing,
+    scripting::Scripting,
+    served_folder::ServedFolder,
+    shares,
+    site_listeners::SiteListeners,
+    unusable_files,
+};
+
+/// The meaning of a settings file in this folder; where it means nothing, why is noted, and elsewhere what is
+/// valid and probably not meant.
+#[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
+pub(crate) fn of(
+    table: RootTable,
+    folder: &Path,
+    host: &ApplicationHost,
+    problems: &Problems,
+    notes: &Problems,
+) -> Option<Configuration> {
+    let RootTable {
+        account,
+        sandbox,
+        reload,
+        metrics,
+        scripts,
+        mut general,
+        cache,
+        maps,
+        redis,
+        limits,
+        upstreams,
+        sites,
+    } = table;
+    complete_root(&mut general, &metrics, &sites, folder, problems);
+    notes::of_root(&general.limits, notes);
+    notes::of_sites(&sites, folder, notes);
+    let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
+    let (wanted_files, shares) = descriptors(&general, &sites);
+    let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
+    let note_attempts = logs::read_attempts(&general.logging, &sites);
+    let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
+    let note = |found: SettingError| problems.add(found.problem(&Place::default()));
+    let (scope, logs) = (Scope::new(matching::maps(maps, problems)), Logs::new(folder, problems));
+    let root_logs = logs.root(&general.logging, &scope, &sites);
+    let (certificate_files, has_client_authorities) =
+        (renewed_files(&general.tls), general.tls.tls_client_ca.is_some());
+    let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
+    let account = self::account(&account).map_err(note).ok();
+    let has_cgi = sites.iter().any(SiteTable::has_cgi);
+    let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
+    let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
+    let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
+    let (threads, grace, bans) = for_handlers(server.as_ref());
+    let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
+    let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
+    let access = Access::new(limits, &scope, folder, parts, problems);
+    let host = ApplicationHost { note_attempts, ..host.clone() };
+    let applications = Applications::new(folder, threads, grace, &trust, &host, problems);
+    let (mirrors, caching) =
+        (RefCell::default(), Caching::new(cache.as_ref(), folder, (trusted(&trust), &sites), problems));
+    let scripting = Scripting::new(scripts, folder, trusted(&trust), (&proxying, fleet.clone().flatten()), problems);
+    let routing = Routing {
+        scope: &scope,
+        folder,
+        wanted_files,
+        shares,
+        proxying: &proxying,
+        applications: &applications,
+        bodies,
+        logs: &logs,
+        root_logs: &root_logs,
+        access: &access,
+        numbers: &numbers,
+        listeners: &listeners,
+        mirrors: &mirrors,
+        caching: &caching,
+        scripting: &scripting,
+        trust: &trust,
+        problems,
+    };
+    let site = scripting.around(routing.handler(sites)?)?;
+    note_clients(server.as_mut(), &numbers, &access);
+    Some(Configuration {
+        server: server?,
+        logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
+        site,
+        renewed_files: [certificate_files, proxying.renewed_files(), access.files()].concat(),
+        counted_routes: metrics.route_metrics.then(|| numbers.counted()),
+        // Before the upstreams, which it refers to.
+        access: access.into_control(),
+        upstreams: proxying.into_upstreams(),
+        applications: applications.into_applications(),
+        has_cgi,
+        mirrors: mirrors.into_inner(),
+        cache: caching.into_store(),
+        sites: site_count,
+        routes: route_count,
+        account: account?,
+        folders,
+        sandbox: sandbox.sandbox,
+        reload_grace: reload.reload_grace.0,
+        notes: Vec::new(),
+    })
+}
+
+/// The properties of the server that handlers need: its number of threads, the time that it has to stop, and its bans.
+fn for_handlers(server: Option<&ServerSettings>) -> (usize, Duration, Bans) {
+    server.map_or((1, Duration::ZERO, Bans::default()), |server| (server.workers, server.grace, server.bans.clone()))
+}
+
+/// Tells the server what routes say of clients.
+fn note_clients(server: Option<&mut ServerSettings>, numbers: &RouteNumbers, access: &Access<'_>) {
+    if let Some(server) = server {
+        server.clients.of_routes = numbers.trusted();
+        access.describe_requests(&mut server.clients);
+    }
+}
+
+/// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.
+fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares) {
+    let wanted_files = sites.iter().flat_map(SiteTable::caching);
+    let wanted_files = wanted_files.map(|caching| caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let shares = shares(&general.listening, wanted_files);
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
+    (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
+}
+
+/// Adds to the root what sites say for it, and notes what is wrong with it as a whole.
+fn complete_root(
+    general: &mut GeneralOptions,
+    metrics: &MetricsTable,
+    sites: &[SiteTable],
+    folder: &Path,
+    problems: &Problems,
+) {
+    paths::resolve(general, folder);
+    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
+    if sites.is_empty() {
+        problems.add(Problem::of_file(NOTHING_SERVED));
+    }
+    unusable_files(&general.tls).into_iter().for_each(|found| problems.add(found.problem(&Place::default())));
+    // They are of no use where nobody can read them.
+    if metrics.route_metrics && general.admin.admin == Some(AdminSocket::Off) {
+        let text = "`route-metrics` needs the admin socket, where metrics are read: remove admin = \"off\"";
+        problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
+    }
+}
+
+/// Has a certificate ordered for each host of a site that wants one.
+fn add_names(acme: &mut AcmeOptions, site: &SiteTable, problems: &Problems) {
+    if site.settings.tls != Some(SiteTlsChoice::Acme) {
+        return;
+    }
+    let hosts = site.settings.hosts.as_deref().unwrap_or_default();
+    if hosts.is_empty() {
+        let text = "\"acme\" needs `hosts`: name those that need a certificate";
+        problems.add(Problem::of_value(site.place.key("tls"), text));
+    }
+    for (number, host) in hosts.iter().enumerate() {
+        match host.parse::<CertificateNames>() {
+            // Another list may have it already.
+            Ok(names) if acme.names.iter().flat_map(|names| &names.0).any(|name| names.0.contains(name)) => {}
+            Ok(names) => acme.names.push(names),
+            Err(error) => {
+                let place = site.place.key("hosts").element(number);
+                problems.add(Problem::of_value(place, format!("`tls` is \"acme\": {error}")));
+            }
+        }
+    }
+}
+
+fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
+    let AccountTable { user, group } = table;
+    if user.is_none() && group.is_none() {
+        return Ok(None);
+    }
+    let files = AccountFiles::of_system();
+    let files = files.map_err(|error| SettingError::new("user", format!("`user` cannot be looked up: {error}")))?;
+    files.find(user.as_ref(), group.as_ref())
+}
+
+const NOTHING_SERVED: &str =
+    r#"there is no site, so nothing is served: write one, as in [[site]] and below it files = { root = "public" }"#;

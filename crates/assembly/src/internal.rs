@@ -1,0 +1,78 @@
+//! Internal routes: which responses lead there, and to which folders.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serow_config::{
+    paths::resolved,
+    tables::{
+        handlers::HandlerTable,
+        sites::{RouteTable, SiteContent},
+    },
+};
+use serow_document::{Place, Problem};
+use serow_site::InternalRoot;
+
+/// The problems of the internal routes of a site, and of the handlers whose responses lead to them.
+pub(crate) fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
+    let routes = match content {
+        SiteContent::Routes(routes) => &routes[..],
+        _ => &[],
+    };
+    let internal: Vec<_> = routes.iter().filter(|route| route.settings.internal).collect();
+    let mut asking: Vec<Place> = Vec::new();
+    match content {
+        SiteContent::App(app) if app.arguments.accel_redirect == Some(true) => asking.push(place.key("app")),
+        SiteContent::Php(php) if php.requests.accel_redirect == Some(true) => asking.push(place.key("php")),
+        SiteContent::Proxy(proxy) if proxy.forwarding.accel_redirect == Some(true) => asking.push(place.key("proxy")),
+        _ => asking.extend(routes.iter().filter_map(place_of_demand)),
+    }
+    if internal.is_empty() {
+        let text = "`accel-redirect` needs a route of this site with `internal = true`, as in path = \"/protected/*\", \
+                    internal = true, files = { root = \"protected\", strip-prefix = true }";
+        return asking.iter().map(|place| Problem::of_key(place.key("accel-redirect"), text)).collect();
+    }
+    if routes.iter().any(|route| route.handler.follows()) {
+        return Vec::new();
+    }
+    let text = "nothing leads to this route: responses of an `app` do, or of a `proxy` with `accel-redirect = true`, in \
+                the same site";
+    internal.iter().map(|route| Problem::of_key(route.place.key("internal"), text)).collect()
+}
+
+/// Where a route demands that its responses lead to internal routes.
+fn place_of_demand(route: &RouteTable) -> Option<Place> {
+    match &route.handler {
+        HandlerTable::App(app) if app.arguments.accel_redirect == Some(true) => Some(route.place.key("app")),
+        HandlerTable::Php(php) if php.requests.accel_redirect == Some(true) => Some(route.place.key("php")),
+        HandlerTable::Proxy(proxy) if proxy.forwarding.accel_redirect == Some(true) => Some(route.place.key("proxy")),
+        _ => None,
+    }
+}
+
+/// The folders of internal routes, where the settings file is in this folder: as they are written, since applications
+/// may name files so, and without links, since others ask the system.
+pub(crate) fn roots(routes: &[RouteTable], folder: &Path) -> Vec<InternalRoot> {
+    let mut roots: Vec<InternalRoot> = Vec::new();
+    for route in routes {
+        let HandlerTable::Files(files) = &route.handler else { continue };
+        let path = route.settings.only_path().unwrap_or_default();
+        let prefix = if files.settings.strip_prefix { path.trim_end_matches("/*") } else { "" };
+        let written = resolved(&files.settings.root, folder);
+        let folders = [std::path::absolute(&written).ok(), fs::canonicalize(&written).ok()];
+        for folder in folders.into_iter().flatten().map(without_dots) {
+            let root = InternalRoot { folder, prefix: prefix.to_owned() };
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+    }
+    roots
+}
+
+/// The same path without `.`, with which no application names files.
+fn without_dots(path: PathBuf) -> PathBuf {
+    path.components().filter(|part| *part != std::path::Component::CurDir).collect()
+}

@@ -1,0 +1,168 @@
+//! From the tables of a settings file, or the options of a command line, to the running parts of [Serow](serow): listeners,
+//! sites, upstreams, applications, logs, certificates.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | a settings file as a whole, in the order in which its parts need each other | `configuration.rs` |
+//! | the root: server, listeners, TLS, certificates, account | `server.rs`, `listeners.rs`, `tls.rs`, `acme.rs`, `account.rs` |
+//! | handlers: folders, upstreams, applications | `folder.rs`, `upstream.rs`, `proxy.rs`, `application.rs`, `bridged.rs`, `program.rs`, `php.rs` |
+//! | sites and routes, with the phases around their content | `routing.rs`, `routing/`, `policies.rs`, `access.rs`, `caching.rs` |
+//! | access logs, and which routes are counted | `logs.rs`, `route_numbers.rs` |
+//!
+//! The crate [`serow_config`] reads the tables. Problems that only the parts can find (a file that is missing, a route behind
+//! another with the same path) are reported at the same places.
+#![forbid(unsafe_code)]
+
+mod access;
+mod account;
+mod acme;
+pub mod admin_token;
+mod application;
+mod applications;
+mod body_limits;
+mod bridged;
+mod caching;
+mod cgi_variables;
+mod check;
+mod configuration;
+mod dav_scopes;
+pub mod descriptor_shares;
+mod fleet;
+mod folder;
+mod forward_auth;
+mod header_rules;
+mod internal;
+mod listeners;
+mod login;
+mod logs;
+mod matching;
+#[cfg(test)]
+mod mutations;
+mod notes;
+mod own_settings;
+mod php;
+mod policies;
+mod process;
+mod program;
+mod proxy;
+mod proxying;
+mod route_numbers;
+mod route_paths;
+mod routing;
+mod running;
+mod script_fetch;
+mod script_redis;
+mod scripting;
+mod served_folder;
+mod server;
+mod shared_logins;
+mod site_listeners;
+mod site_places;
+mod tls;
+mod upstream;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serow_access_log::LogRules;
+use serow_config::{ConfigurationError, SandboxChoice, gather, gather_bundle, with_tables};
+use serow_document::{Disk, Fault, Problems, Sources, file};
+use serow_proxy::Upstream;
+use serow_site::{CacheStore, Mirror, Site};
+
+pub use self::{
+    access::AccessControl,
+    account::Account,
+    acme::{AcmePlan, Reachable},
+    application::Application,
+    bridged::{application, is_module},
+    folder::{folder_error, folder_settings, write_settings},
+    listeners::{ListenerSettings, Purpose, overlap},
+    php::{PhpPlace, php_fpm},
+    process::ApplicationHost,
+    program::program,
+    proxy::{forwarding_settings, reads_attempts},
+    route_numbers::CountedRoute,
+    script_fetch::ScriptServers,
+    served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
+    server::{ServerSettings, shares},
+    tls::{DevelopmentCertificate, Encryption, renewed_files, unusable_files},
+    upstream::{server_settings, upstream_settings},
+};
+
+/// A settings file, read and checked.
+pub struct Configuration {
+    /// The settings of the server as a whole.
+    pub server: ServerSettings,
+    /// The access logs.
+    pub logs: LogRules,
+    /// The handler: sites and routes. The TLS settings around it are in [`ServerSettings::encryption`].
+    pub site: Site,
+    /// The routes whose requests are counted, by their numbers, if any are.
+    pub counted_routes: Option<Vec<CountedRoute>>,
+    /// Its upstreams.
+    pub upstreams: Vec<Upstream>,
+    /// Its applications.
+    pub applications: Vec<Application>,
+    /// Whether requests run CGI programs.
+    pub has_cgi: bool,
+    /// The mirrors, which copy requests.
+    pub mirrors: Vec<Mirror>,
+    /// Where responses are stored, if any are.
+    pub cache: Option<CacheStore>,
+    /// How many sites there are.
+    pub sites: usize,
+    /// How many routes the sites have together.
+    pub routes: usize,
+    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that
+    /// started it.
+    pub account: Option<Account>,
+    /// The served folders.
+    pub folders: Vec<ServedFolder>,
+    /// The parts of access control that the server needs while it runs.
+    pub access: AccessControl,
+    /// The files of certificates and of access control, which are read again when they change.
+    pub renewed_files: Vec<PathBuf>,
+    /// Whether the server is restricted to the files that it needs.
+    pub sandbox: SandboxChoice,
+    /// How long requests in flight may take in a generation that a reload replaced.
+    pub reload_grace: Duration,
+    /// Settings that are valid and probably not meant, with their places: a line for each.
+    pub notes: Vec<String>,
+}
+
+/// Reads and checks a settings file. Folders and certificates are opened.
+///
+/// # Errors
+///
+/// The file cannot be read, or it has errors; all of them are reported.
+pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    of_sources(path, &gather(path, text, &mut Disk)?, host)
+}
+
+/// As [`read`], for the bytes of a file that was at this path, or a bundle of it ([`serow_config::bundle`]).
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    of_sources(path, &gather_bundle(path, bytes)?, host)
+}
+
+fn of_sources(path: &Path, sources: &Sources, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    assemble(sources, folder, host).map_err(|faults| ConfigurationError::of_faults(sources, &faults))
+}
+
+/// Makes the parts that these texts describe, where paths are relative to the folder.
+fn assemble(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
+    with_tables(sources, |table, document, problems| {
+        let notes = Problems::default();
+        let configuration = configuration::of(table, folder, host, problems, &notes)?;
+        let notes = notes.faults(document).iter().map(|fault| sources.line(fault)).collect();
+        Some(Configuration { notes, ..configuration })
+    })
+}

@@ -1,0 +1,112 @@
+//! The meaning of maps, and of the conditions of routes.
+
+use std::{collections::BTreeMap, fmt::Display, sync::Arc};
+
+use serow::Scheme;
+use serow_config::tables::{
+    maps::{MapSettings, MapTable},
+    matching::{Patterns, SchemeChoice, WhenTable},
+};
+use serow_document::{Place, Problem, Problems};
+use serow_router::{Conditions, HostPatterns, Networks};
+use serow_variables::{
+    Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
+};
+
+/// The maps of a file; none where one is wrong.
+pub(crate) fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {
+    let places: Vec<Place> = tables.iter().map(|table| table.place.clone()).collect();
+    let maps: Vec<VariableMap> = tables.into_iter().map(|table| variable_map(table.settings)).collect();
+    let note = |error: &InvalidMap| {
+        let place = places.get(error.map).cloned().unwrap_or_default();
+        let place = match error.part {
+            MapPart::From => place.key("from"),
+            MapPart::To => place.key("to"),
+            MapPart::Default => place.key("default"),
+            MapPart::Value(number) => {
+                let key = maps.get(error.map).and_then(|map| map.values.get(number)).map(|(key, _)| key.clone());
+                place.key("values").key(key.unwrap_or_default())
+            }
+        };
+        problems.add(Problem::of_value(place, error.problem.clone()));
+    };
+    Arc::new(Maps::new(&maps).inspect_err(note).unwrap_or_default())
+}
+
+fn variable_map(MapSettings { from, to, values, default }: MapSettings) -> VariableMap {
+    VariableMap { from, to, values: values.0, default }
+}
+
+/// Reads conditions, and notes what is wrong with them.
+pub(crate) struct Matching<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) problems: &'a Problems,
+}
+
+impl Matching<'_> {
+    /// The conditions of a route; nothing where something is wrong.
+    pub(crate) fn conditions(&self, path: Option<Expression>, when: WhenTable, place: &Place) -> Option<Conditions> {
+        let WhenTable { header, cookie, query, variable, client, scheme, host } = when;
+        let fields = self.named(header, Letters::AnyCase, &place.key("header"));
+        let cookies = self.named(cookie, Letters::Exact, &place.key("cookie"));
+        let arguments = self.named(query, Letters::Exact, &place.key("query"));
+        let texts = self.named(variable, Letters::AnyCase, &place.key("variable"));
+        let texts = texts.and_then(|texts| self.texts(texts, &place.key("variable")));
+        let clients = self.noted(Networks::parse(&client.0), &client, &place.key("client"));
+        let hosts = self.noted(HostPatterns::parse(&host.0), &host, &place.key("host"));
+        let scheme = scheme.map(|scheme| match scheme {
+            SchemeChoice::Http => Scheme::Http,
+            SchemeChoice::Https => Scheme::Https,
+        });
+        Some(Conditions {
+            path,
+            fields: fields?,
+            cookies: cookies?,
+            arguments: arguments?,
+            texts: texts?,
+            clients: clients?,
+            scheme,
+            hosts: hosts?,
+        })
+    }
+
+    fn named(
+        &self,
+        table: BTreeMap<String, Patterns>,
+        letters: Letters,
+        place: &Place,
+    ) -> Option<Vec<(String, ValuePatterns)>> {
+        let read = |(name, patterns): (String, Patterns)| {
+            let parsed = ValuePatterns::parse(&patterns.0, letters);
+            let parsed = self.noted(parsed, &patterns, &place.key(name.clone()))?;
+            Some((name, parsed))
+        };
+        let read: Vec<_> = table.into_iter().map(read).collect();
+        read.into_iter().collect()
+    }
+
+    fn texts(&self, named: Vec<(String, ValuePatterns)>, place: &Place) -> Option<Vec<(Text, ValuePatterns)>> {
+        let read = |(name, patterns): (String, ValuePatterns)| {
+            let text = Text::parse(&format!("${{{}}}", name.trim_start_matches('$')), self.scope);
+            let problem = |error: &_| self.problems.add(Problem::of_key(place.key(name.clone()), format!("{error}")));
+            Some((text.inspect_err(problem).ok()?, patterns))
+        };
+        let read: Vec<_> = named.into_iter().map(read).collect();
+        read.into_iter().collect()
+    }
+
+    fn noted<T, E: Display>(&self, read: Result<T, (usize, E)>, patterns: &Patterns, place: &Place) -> Option<T> {
+        let note = |(number, error): &(usize, E)| {
+            let text = patterns.0.get(*number).map_or("", |text| text);
+            let problem = match error.to_string() {
+                // An expression says what it is, an address what it is not.
+                error if error.starts_with("is ") || error.starts_with("has ") || error.starts_with("needs ") => {
+                    format!("{text:?} {error}")
+                }
+                error => format!("{text:?}: {error}"),
+            };
+            self.problems.add(Problem::of_value(place.element(*number), problem));
+        };
+        read.inspect_err(note).ok()
+    }
+}

@@ -1,0 +1,220 @@
+//! The meaning of sites and routes.
+
+mod answers;
+mod cgi;
+mod folder;
+mod php;
+mod route;
+
+use std::{cell::RefCell, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
+
+use serow_config::{
+    tables::sites::{RouteTable, SiteContent, SiteTable},
+    values::NetworkRule,
+};
+use serow_document::{Place, Problem, Problems};
+use serow_router::{Action, HostPattern, Route, Router, Site};
+use serow_site::{
+    Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler,
+    SitePolicies,
+};
+use serow_variables::Scope;
+
+use self::route::SiteOfRoute;
+use crate::{
+    access::Access,
+    applications::Applications,
+    body_limits::{BodyLimits, BodyReader},
+    caching::Caching,
+    dav_scopes::DavScopes,
+    descriptor_shares::Shares,
+    header_rules::{HeaderMeaning, HeaderReading},
+    internal,
+    logs::{Logs, PlacedLogs, capture_names},
+    policies::Policies,
+    proxying::{ProxyScopes, Proxying},
+    route_numbers::{NumberedRoute, RouteNumbers, trusted},
+    scripting::Scripting,
+    site_listeners::SiteListeners,
+    site_places::{SitePlaces, of_router},
+};
+
+/// Finds out what sites mean, and notes what means nothing.
+pub(crate) struct Routing<'a> {
+    /// Which variables texts may name.
+    pub(crate) scope: &'a Scope,
+    /// The folder of the settings file.
+    pub(crate) folder: &'a Path,
+    /// How many files all folders together want to keep open, and may.
+    pub(crate) wanted_files: usize,
+    pub(crate) shares: Shares,
+    pub(crate) proxying: &'a Proxying<'a>,
+    pub(crate) applications: &'a Applications<'a>,
+    pub(crate) bodies: BodyLimits,
+    pub(crate) logs: &'a Logs<'a>,
+    /// The access logs of the root.
+    pub(crate) root_logs: &'a Rc<PlacedLogs>,
+    pub(crate) access: &'a Access<'a>,
+    pub(crate) numbers: &'a RouteNumbers,
+    pub(crate) listeners: &'a SiteListeners,
+    /// The mirrors, which copy requests.
+    pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
+    /// Where responses are stored.
+    pub(crate) caching: &'a Caching<'a>,
+    pub(crate) scripting: &'a Scripting<'a>,
+    /// The proxies that the root trusts.
+    pub(crate) trust: &'a [NetworkRule],
+    pub(crate) problems: &'a Problems,
+}
+
+impl Routing<'_> {
+    /// The handler of all sites; nothing where something is wrong.
+    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
+        let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
+        // All of them, so that all that is wrong is found.
+        let scripts: Vec<Option<Scripts>> =
+            table.iter().map(|site| self.scripting.before_routes(site.settings.script.as_ref(), &site.place)).collect();
+        let numbered = table.into_iter().zip(&places).enumerate();
+        let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
+        let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
+        let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
+        let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
+        let handler = self.listeners.site(sites, &SitePolicies::new(policies), &scripts, &trusted(self.trust));
+        self.noted(handler.map_err(|error| of_router(error, &places)))
+    }
+
+    fn site(
+        &self,
+        table: SiteTable,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
+        let names = capture_names(&table);
+        let SiteTable { settings, header_rules, log, policy, access, content, place } = table;
+        let host = settings.hosts.iter().flatten().next();
+        let name = host.map_or("*", String::as_str).to_owned();
+        let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
+        let logs = self.logs.inside(self.root_logs, log.access_log.as_ref(), &scope, names, &place);
+        let trusted = content.trust().map(trusted);
+        let hosts = self.hosts(settings.hosts, &place.key("hosts"));
+        let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
+        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
+        let guard = self.access.guard(None, &access, &name, &place);
+        let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
+        internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
+        let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
+        let action = match content {
+            SiteContent::App(app) => self.app(*app, false, &place.key("app")),
+            SiteContent::Cgi(cgi) => self.cgi(*cgi, std::iter::once(EVERYTHING), &place.key("cgi")),
+            SiteContent::Files(files) => self.only_files(*files, compression, &name, &place.key("files")),
+            SiteContent::Proxy(proxy) => self.proxy(*proxy, ProxyScopes::of_site(&scope), &place.key("proxy")),
+            SiteContent::Php(php) => self.only_php(*php, ProxyScopes::of_site(&scope), &name, &place.key("php")),
+            SiteContent::Routes(routes) => {
+                // Where the policy of the site is wrong, the routes are checked without it.
+                let outer = surroundings.clone().unwrap_or_default();
+                let outside = SiteOfRoute {
+                    name: &name,
+                    scope: &scope,
+                    logs: &logs,
+                    settings: &policy,
+                    place: &place,
+                    policy: &outer,
+                    internal: None,
+                    dav: None,
+                };
+                let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
+                let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
+                let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
+                let scopes = DavScopes::of(&routes);
+                let routes = routes.into_iter().zip(scopes.iter());
+                let routes: Vec<_> =
+                    routes.map(|(route, dav)| self.route(route, SiteOfRoute { dav, ..outside })).collect();
+                let routes = routes.into_iter().collect::<Option<Vec<_>>>();
+                scopes.settle(routes.as_deref(), self.problems);
+                let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+                let number = self.numbers.site(logs);
+                let site = Site { hosts: hosts?, headers, request_headers, routes: routes?, number };
+                return Some((site, surroundings?));
+            }
+        };
+        let (action, surroundings) = (action?, surroundings?);
+        let reader = BodyReader { limit: policy.max_body, is_written };
+        let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
+        let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
+        let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
+        let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
+        let phases = PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() };
+        let (action, answering) = in_phases(action, phases, EVERYTHING);
+        let mark = self.numbers.mark(numbered, &action);
+        let routes = vec![Route { mark, answering, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
+        let number = self.numbers.site(logs);
+        let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+        Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
+    }
+
+    /// The internal routes of a site with these headers, which these responses lead to.
+    fn internal_routes(
+        &self,
+        tables: Vec<RouteTable>,
+        headers: Option<&HeaderMeaning>,
+        site: SiteOfRoute<'_>,
+        (number, places): (usize, &SitePlaces),
+    ) -> Option<Option<InternalRoutes>> {
+        if tables.is_empty() {
+            return Some(None);
+        }
+        let roots = internal::roots(&tables, self.folder);
+        let routes: Vec<_> = tables.into_iter().map(|route| self.route(route, site)).collect();
+        let routes = routes.into_iter().collect::<Option<_>>()?;
+        let HeaderMeaning { responses: headers, requests: request_headers } = HeaderMeaning::clone(headers?);
+        let router = Router::new(vec![Site { hosts: Vec::new(), headers, request_headers, routes, number: None }]);
+        let router = self.noted(router.map_err(|error| places.of_internal(error, number)))?;
+        Some(Some(InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy))))
+    }
+
+    fn policies(&self) -> Policies<'_> {
+        Policies { folder: self.folder, problems: self.problems }
+    }
+
+    fn headers<'s>(&'s self, scope: &'s Scope) -> HeaderReading<'s> {
+        HeaderReading { scope, problems: self.problems }
+    }
+
+    fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
+        let Some(table) = table else { return Some(Vec::new()) };
+        if table.is_empty() {
+            let text = "there is no host: name one, or leave the key out for all hosts that no other site has";
+            return self.noted(Err(Problem::of_value(place.clone(), text)));
+        }
+        let hosts = table.iter().enumerate();
+        let hosts: Vec<_> = hosts.map(|(number, host)| self.text(host, &place.element(number))).collect();
+        hosts.into_iter().collect()
+    }
+
+    /// A text that says what is wrong with it.
+    fn text<T: FromStr<Err: Display>>(&self, text: &str, place: &Place) -> Option<T> {
+        self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
+    }
+
+    fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.add(problem)).ok()
+    }
+}
+
+/// An action whose content is behind these phases, and the handler that passes on what the action itself answers.
+fn in_phases(
+    action: Action<Content>,
+    phases: PhaseSettings,
+    shown: &str,
+) -> (Action<RouteHandler>, Option<RouteHandler>) {
+    let answering = |phases| Some(RouteHandler::new(Content::Answer, phases).at(shown));
+    match action {
+        Action::Handle(content) => (Action::Handle(RouteHandler::new(content, phases).at(shown)), None),
+        Action::Try(content) => (Action::Try(RouteHandler::new(content, phases).at(shown)), None),
+        Action::Redirect(redirect) => (Action::Redirect(redirect), answering(phases)),
+        Action::Respond(response) => (Action::Respond(response), answering(phases)),
+        Action::Rewrite(target) => (Action::Rewrite(target), None),
+    }
+}
+
+/// The path of the only route of a site that has one handler.
+const EVERYTHING: &str = "/*";

@@ -1,0 +1,86 @@
+//! A settings file, from its text to its tables.
+
+use std::path::Path;
+
+use serow_document::{ConfigurationError, Disk, Document, Fault, Files, Place, Problems, Sources, bundle, include};
+
+use crate::{
+    foreign,
+    format::FORMAT,
+    tables::{TableReading, root::RootTable},
+};
+
+/// The bytes of a settings file with those of the files that it includes, for [`gather_bundle`] in another process.
+#[must_use]
+pub fn bundle(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+    bundle::write(path, bytes)
+}
+
+/// The text of a settings file at this path, and those that it includes, of the disk or of a bundle.
+///
+/// # Errors
+///
+/// The bytes are not text, or a file that is included cannot be read.
+pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, ConfigurationError> {
+    match bundle::read(path, bytes).map_err(ConfigurationError::Unreadable)? {
+        (text, Some(mut bundle)) => gather(path, text, &mut bundle),
+        (text, None) => gather(path, text, &mut Disk),
+    }
+}
+
+/// The text of a settings file at this path, and those that it includes.
+///
+/// # Errors
+///
+/// A file that is included cannot be read.
+pub fn gather(path: &Path, text: String, files: &mut impl Files) -> Result<Sources, ConfigurationError> {
+    let (sources, faults) = include::gather(path, text, files);
+    if faults.is_empty() { Ok(sources) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
+}
+
+/// Reads the tables of these texts, and does something with them, which may find further problems.
+///
+/// # Errors
+///
+/// All problems, with their places.
+pub fn with_tables<T>(
+    sources: &Sources,
+    act: impl FnOnce(RootTable, &Document<'_>, &Problems) -> Option<T>,
+) -> Result<T, Vec<Fault>> {
+    with_document(sources, |document, problems| {
+        let table = read_root(document, problems)?;
+        // A table that is read only in part would seem to mean less than it does.
+        if problems.is_empty() { act(table, document, problems) } else { None }
+    })
+}
+
+/// Reads the tables of these texts.
+///
+/// # Errors
+///
+/// All problems, with their places.
+pub fn root_table(sources: &Sources) -> Result<RootTable, Vec<Fault>> {
+    with_document(sources, read_root)
+}
+
+/// Takes the texts apart and does something with the tree, unless there are problems.
+///
+/// # Errors
+///
+/// All problems, with their places.
+pub fn with_document<T>(
+    sources: &Sources,
+    act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>,
+) -> Result<T, Vec<Fault>> {
+    let document = Document::of(sources, &FORMAT).map_err(|faults| foreign::explained(sources, faults))?;
+    let problems = Problems::default();
+    match act(&document, &problems) {
+        Some(result) if problems.is_empty() => Ok(result),
+        _ => Err(problems.faults(&document)),
+    }
+}
+
+/// Reads the root and all below it.
+fn read_root(document: &Document<'_>, problems: &Problems) -> Option<RootTable> {
+    TableReading::new(document.root(), Place::default(), problems).read()
+}

@@ -1,0 +1,49 @@
+// Runs the settings language in WebAssembly on the cases of `serow check --explain`.
+//
+// node cases.mjs MODULE FOLDER [--list]
+//
+// A case passes if the file is valid there and here with the same explanation, or has the same errors. Problems that only
+// the running parts find (a file that is missing, a key that is none) are reported by the program alone; --list names those.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const [module, folder, option] = process.argv.slice(2);
+const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
+const { memory, room, check, said } = instance.exports;
+
+function answer(text) {
+  const bytes = new TextEncoder().encode(text);
+  const start = room(bytes.length);
+  new Uint8Array(memory.buffer, start, bytes.length).set(bytes);
+  const length = check();
+  return new TextDecoder().decode(new Uint8Array(memory.buffer, said(), length));
+}
+
+const DASHES = "----------\n";
+const counts = { same: 0, later: 0, included: 0, different: 0 };
+for (const name of readdirSync(folder).filter((name) => name.endsWith(".txt")).sort()) {
+  const [input, expected] = readFileSync(join(folder, name), "utf8").split(DASHES);
+  const found = answer(input);
+  let outcome = "different";
+  if (/^include\b/m.test(input)) {
+    outcome = "included";
+  } else if (expected.startsWith("# serow.toml is valid")) {
+    // Above it stands what the program has found on this machine.
+    const explanation = expected.split("\n").filter((line) => !line.startsWith("# ")).join("\n");
+    outcome = found.startsWith("valid\n") && found.slice(6).trim() === explanation.trim() ? "same" : "different";
+  } else if (found.trimEnd() === expected.trimEnd()) {
+    outcome = "same";
+  } else if (found.startsWith("valid\n")) {
+    outcome = "later";
+  }
+  counts[outcome] += 1;
+  if (outcome === "different" || (option === "--list" && outcome === "later")) {
+    console.log(`${outcome}: ${name}`);
+    if (outcome === "different") console.log(`${found}\n--- expected\n${expected}`);
+  }
+}
+console.log(
+  `wasm: ${counts.same} cases as the program says, ${counts.later} whose problem only the program finds, ` +
+    `${counts.included} with included files, ${counts.different} different`,
+);
+process.exit(counts.different > 0 ? 1 : 0);
