@@ -10,9 +10,8 @@ use std::{
 
 use serde_json::{Value, json};
 use serow_access::PasswordQueue;
-use serow_assembly::AccessControl;
 use serow_config::printable::on_one_line;
-use serow_site::{ClientRequests, RateLimit, RefusedAddresses};
+use serow_site::{AccessControl, ClientRequests, RateLimit, RefusedAddresses};
 
 use super::{metric_head::head, table, units::count, upstreams::label};
 

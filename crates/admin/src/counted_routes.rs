@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use serow_access_log::{DurationCounts, Durations};
-use serow_assembly::CountedRoute;
+use serow_site::CountedRoute;
 
 /// The routes whose requests are counted, and where; by default none.
 #[derive(Clone, Debug, Default)]

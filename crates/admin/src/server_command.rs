@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serow_assembly::server_settings;
 use serow_config::values::ServerRule;
-use serow_proxy::{Administration, ControlError, Upstream};
+use serow_proxy::{Administration, ControlError, ServerSettings, Upstream};
 
 /// A command for a server of an upstream: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -92,7 +91,8 @@ impl ServerCommand {
             }
             Action::Add => {
                 let rule = server.parse::<ServerRule>().map_err(|error| error.to_string())?;
-                let settings = server_settings(&rule);
+                let ServerRule { address, weight, backup, max_requests, id } = rule;
+                let settings = ServerSettings { address, weight, backup, max_requests, id };
                 let added = settings.address.to_string();
                 upstream.add_server(settings).map_err(of_upstream)?;
                 (vec![added], "added".to_owned())

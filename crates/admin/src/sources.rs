@@ -6,11 +6,10 @@ use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
-use serow_assembly::Application;
 use serow_fleet::Fleet;
 use serow_limits::Bans;
 use serow_proxy::Upstream;
-use serow_site::{CacheStore, MaintenanceSwitch, Mirror};
+use serow_site::{Application, CacheStore, MaintenanceSwitch, Mirror};
 
 use super::{AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors};
 

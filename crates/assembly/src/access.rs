@@ -12,14 +12,14 @@ use std::{
     sync::Arc,
 };
 
-use serow_access::{AddressRules, Basic, PasswordQueue, WatchedFiles, jwt::RemoteKeys, openid::Login};
+use serow_access::{AddressRules, Basic, PasswordQueue, WatchedFiles, openid::Login};
 use serow_access_log::{ClientRules, SecretArguments};
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_limits::Bans;
 use serow_router::Methods;
-use serow_site::{ClientRequests, Guard, RateLimit, RefusedAddresses, Satisfy};
+use serow_site::{AccessControl, ClientRequests, Guard, RateLimit, RefusedAddresses, Satisfy};
 use serow_variables::Scope;
 
 pub(crate) use self::identity::is_user_field;
@@ -82,27 +82,6 @@ struct Found {
     /// Whether users are identified anywhere.
     identifies: bool,
     requests: Vec<Arc<ClientRequests>>,
-}
-
-/// The parts of access control that the server needs while it runs.
-#[derive(Debug)]
-pub struct AccessControl {
-    /// The limits.
-    pub limits: Vec<Arc<RateLimit>>,
-    /// The limits of requests of a client at the same time.
-    pub requests: Vec<Arc<ClientRequests>>,
-    /// The count of requests that were refused because of the client's address.
-    pub refused_addresses: Arc<RefusedAddresses>,
-    /// Files that are read again when they change.
-    pub watched: WatchedFiles,
-    /// The fleet, with which limits are shared.
-    pub fleet: Option<Arc<Fleet>>,
-    /// Where passwords wait to be checked; nothing where no site has users.
-    pub passwords: Option<PasswordQueue>,
-    /// Logins, for the thread that sends requests to their providers.
-    pub logins: Vec<Login>,
-    /// Key sets that are fetched while the server runs.
-    pub remote_keys: Vec<Arc<RemoteKeys>>,
 }
 
 impl<'a> Access<'a> {

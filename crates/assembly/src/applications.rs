@@ -19,8 +19,9 @@ use serow_config::{
 };
 use serow_document::{Place, Problem, Problems};
 use serow_programs::fpm::FpmApplication;
+use serow_site::Application;
 
-use crate::{Application, ApplicationHost, PhpPlace, application, is_module, php_fpm, program};
+use crate::{ApplicationHost, PhpPlace, application, is_module, php_fpm, program};
 
 /// The applications of a file.
 pub(crate) struct Applications<'a> {

@@ -13,9 +13,9 @@ use serow_config::{
     options::{ApplicationOptions, BindChoice, InterfaceChoice},
     values::{Count, Size},
 };
+use serow_site::Application;
 
 use super::{process::ApplicationHost, running::run_as_written};
-use crate::application::Application;
 
 /// This application, which so many threads ask; workers that leave may take so long to end.
 pub fn application(

@@ -17,7 +17,6 @@ mod access;
 mod account;
 mod acme;
 pub mod admin_token;
-mod application;
 mod applications;
 mod body_limits;
 mod bridged;
@@ -70,13 +69,11 @@ use serow_access_log::LogRules;
 use serow_config::{ConfigurationError, SandboxChoice, gather, gather_bundle, with_tables};
 use serow_document::{Disk, Fault, Problems, Sources, file};
 use serow_proxy::Upstream;
-use serow_site::{CacheStore, Mirror, Site};
+use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Site};
 
 pub use self::{
-    access::AccessControl,
     account::Account,
     acme::{AcmePlan, Reachable},
-    application::Application,
     bridged::{application, is_module},
     folder::{folder_error, folder_settings, write_settings},
     listeners::{ListenerSettings, Purpose, overlap},
@@ -84,7 +81,6 @@ pub use self::{
     process::ApplicationHost,
     program::program,
     proxy::{forwarding_settings, reads_attempts},
-    route_numbers::CountedRoute,
     script_fetch::ScriptServers,
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     server::{ServerSettings, shares},

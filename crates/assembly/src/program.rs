@@ -7,9 +7,9 @@ use serow_config::{
     options::{ApplicationOptions, BindChoice, InterfaceChoice},
 };
 use serow_programs::commands::{Binding, CommandApplication, CommandSettings};
+use serow_site::Application;
 
 use super::{process::ApplicationHost, proxy::field_names, running::run_as_written};
-use crate::application::Application;
 
 /// This program; copies that leave may take so long.
 pub fn program(

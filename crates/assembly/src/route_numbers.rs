@@ -6,6 +6,7 @@ use serow_access_log::LogRule;
 use serow_config::{tables::sites::SiteTable, values::NetworkRule};
 use serow_proxy::TrustedProxies;
 use serow_router::{Action, RouteMark};
+use serow_site::CountedRoute;
 
 use crate::logs::PlacedLogs;
 
@@ -101,15 +102,6 @@ impl RouteNumbers {
         });
         named.collect()
     }
-}
-
-/// A route whose requests are counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountedRoute {
-    /// The first host of its site; `*` for a site without hosts.
-    pub site: String,
-    /// Its path as it is written, with a number behind it if an earlier route of the site has the same.
-    pub path: String,
 }
 
 /// Each has about 15 series in a collector of metrics, which suffers from too many of them.

@@ -5,8 +5,7 @@ use std::{ffi::OsStr, io, path::Path, thread, time::Duration};
 use rustix::process::geteuid;
 use serow::Stopper;
 use serow_assembly::{
-    Application, ApplicationHost, PhpPlace, ServerSettings, application, descriptor_shares::Shares, php_fpm, program,
-    reads_attempts,
+    ApplicationHost, PhpPlace, ServerSettings, application, descriptor_shares::Shares, php_fpm, program, reads_attempts,
 };
 use serow_config::{
     SettingError,
@@ -17,7 +16,7 @@ use serow_net::process::forbid_tracing;
 use serow_processes::{Reloader, StartCancellation, Workers};
 use serow_programs::php::PhpFolder;
 use serow_proxy::TrustedProxies;
-use serow_site::Content;
+use serow_site::{Application, Content};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},

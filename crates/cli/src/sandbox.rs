@@ -13,10 +13,10 @@ use std::{
 
 use serow_access_log::Destination;
 use serow_acme::StoreSettings;
-use serow_assembly::{AccessControl, AcmePlan, Configuration, ServedFolder};
+use serow_assembly::{AcmePlan, Configuration, ServedFolder};
 use serow_config::SandboxChoice;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
-use serow_site::CacheStore;
+use serow_site::{AccessControl, CacheStore};
 
 use self::places::{PlaceError, existing, places_of};
 use crate::{certificates, descriptors};

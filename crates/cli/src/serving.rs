@@ -6,12 +6,12 @@ use serow::{BoundServer, Stopper};
 use serow_access_log::AccessLog;
 use serow_acme::{CertificateManager, PreparedManager};
 use serow_admin::{AccessCounts, AdminEndpoint, CountedRoutes, Sources, Subject};
-use serow_assembly::{Application, Encryption, ServerSettings};
+use serow_assembly::{Encryption, ServerSettings};
 use serow_config::values::AdminSocket;
 use serow_limits::Bans;
 use serow_processes::Reloader;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_site::{CacheStore, MaintenanceSwitch, Site};
+use serow_site::{Application, CacheStore, MaintenanceSwitch, Site};
 
 use crate::{
     announcement::{self, announce},

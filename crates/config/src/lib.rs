@@ -6,7 +6,7 @@
 //! | the text, those of included files, and a tree that knows the place of each part in the text | the crate [`serow_document`], `format.rs`, `reading.rs` |
 //! | the tree as types, by serde: tables and their keys | `tables.rs`, `tables/` |
 //! | groups of keys that are options of the command line, too: read by clap and by serde | `options.rs`, `options/` |
-//! | the values of keys: addresses, sizes, times, names and rules | `values.rs`, `values/` |
+//! | the values of keys: addresses, sizes, times, names and rules | [`values`] |
 //! | paths are relative to the folder of the file | `paths.rs` |
 //! | settings that contradict each other | `setting_error.rs` |
 //! | the schema for editors, and the reference | `shape.rs`, `schema.rs`, `schema/` |
@@ -30,8 +30,9 @@ mod schema;
 mod setting_error;
 mod shape;
 pub mod tables;
-pub mod values;
 
+/// The values of options and settings.
+pub use serow_document::values;
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,

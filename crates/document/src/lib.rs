@@ -1,5 +1,5 @@
 //! A settings file of [Serow](https://serow.example) as text and as a tree that knows where in the text each part
-//! stands, and the errors that point there. The meaning of the keys is the subject of the crate `serow-config`.
+//! stands, the values in it, and the errors that point there. The meaning of the keys is the subject of the crate `serow-config`.
 //!
 //! | step | file |
 //! | --- | --- |
@@ -7,6 +7,7 @@
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
 //! | `${NAME}` of the environment in it | `environment.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
+//! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
 //! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ pub mod printable;
 mod problem;
 mod sources;
 mod syntax;
+pub mod values;
 
 pub use self::{
     document::{Document, Format, Part, Table, Value},

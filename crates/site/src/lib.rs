@@ -9,7 +9,7 @@
 //! | the request as it was received, and as all parts see it | `received_request.rs` |
 //! | the handler of a server; its sites, and the policies of sites | `site_handler.rs`, `site.rs`, `site_policies.rs` |
 //! | one route; the response to a request that was routed | `route_handler.rs`, `routed_response.rs`, `chosen_route.rs` |
-//! | folder, application or proxy | `content.rs` |
+//! | folder, application or proxy | `content.rs`, `application.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
 //! | sites with addresses of their own | `sites_by_address.rs` |
 //! | what the log says where no site or route takes a request | `refusals.rs` |
@@ -21,13 +21,17 @@
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | scripts around routes, sites and the whole server | `scripts.rs`, `site_scripts.rs`, `per_thread.rs` |
 //! | maintenance | `maintenance.rs` |
+//! | parts of access control that run beside requests; the routes in metrics | `access_control.rs`, `counted_route.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
+mod access_control;
+mod application;
 mod cache;
 mod chosen_route;
 mod content;
+mod counted_route;
 mod examination;
 mod identified;
 mod internal_redirects;
@@ -53,11 +57,14 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
+    access_control::AccessControl,
+    application::Application,
     cache::{
         CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
         DiskCounts, FolderError, IgnoredQuery, PurgingClients, ResponseCache, RouteCache, StatusField, prepare_folder,
     },
     content::Content,
+    counted_route::CountedRoute,
     examination::{Finding, connection_to},
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},

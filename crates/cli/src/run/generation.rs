@@ -14,13 +14,13 @@ use serow_access::{FileWatch, PasswordChecker, jwt::KeyFetcher, openid::Provider
 use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
-use serow_assembly::{Account, Application, Configuration, Encryption, ServedFolder, ServerSettings, open_to_changes};
+use serow_assembly::{Account, Configuration, Encryption, ServedFolder, ServerSettings, open_to_changes};
 use serow_config::values::{AdminAddress, AdminSocket};
 use serow_fleet::{Fleet, FleetThread};
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::{CacheWriter, MaintenanceSwitch};
+use serow_site::{Application, CacheWriter, MaintenanceSwitch};
 use serow_supervisor::master::{AdminPlace, GenerationSetup, Parent, Terms, WantedListener};
 
 use super::{ban_storage::BanStorage, orders::ServerOrders, shared_bans};

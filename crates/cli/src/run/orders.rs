@@ -8,7 +8,7 @@ use serde_json::Value;
 use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
 use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand, Sources};
-use serow_assembly::Application;
+use serow_site::Application;
 use serow_supervisor::master::{Orders, StopReason, Wait};
 
 use super::ban_storage::BanStorage;

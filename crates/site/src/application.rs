@@ -4,7 +4,8 @@ use serow_apps::ApplicationReport;
 use serow_processes::{StartCancellation, StartError, Workers};
 use serow_programs::{commands::CommandApplication, fpm::FpmApplication};
 use serow_proxy::Upstream;
-use serow_site::Content;
+
+use crate::Content;
 
 /// An application, whatever runs it. Clones are handles to the same one.
 #[derive(Clone, Debug)]
