@@ -8,16 +8,16 @@ use std::{
 };
 
 use serow_config::{
-    SettingError,
+    SettingError, checks,
     paths::resolve_path,
     tables::{
-        applications::{AppSettings, AppTable},
+        applications::{AppKind, AppSettings, AppTable},
         meant,
         php::{PhpProcessSettings, PhpRequestSettings},
     },
     values::NetworkRule,
 };
-use serow_document::{Place, Problem, Problems};
+use serow_document::{Place, Problems};
 use serow_programs::fpm::FpmApplication;
 use serow_site::Application;
 
@@ -102,11 +102,7 @@ impl<'a> Applications<'a> {
                 Some(application)
             }
             Err(problem) => {
-                let problem = match problem.key {
-                    NEITHER => Problem::of_key(place.clone(), problem.text),
-                    _ => problem.problem(place),
-                };
-                self.problems.add(problem);
+                self.problems.add(checks::app_problem(problem, place));
                 None
             }
         }
@@ -144,28 +140,23 @@ impl<'a> Applications<'a> {
         folder: &Path,
         names: &BTreeSet<String>,
     ) -> Result<Application, SettingError> {
-        let AppTable { settings: AppSettings { application, command }, arguments } = table;
-        match (application, &command[..]) {
-            (Some(application), []) => {
+        let arguments = &table.arguments;
+        match table.kind()? {
+            AppKind::Called(application) => {
                 let file = match is_module {
-                    true => application.clone().into(),
+                    true => application.into(),
                     false => folder.join(application).into_os_string(),
                 };
                 let name = free_name(application, names);
                 self::application(name, &file, arguments.clone(), self.threads, self.grace, self.host)
             }
-            (None, [only]) if only.trim().contains(char::is_whitespace) && !folder.join(only).is_file() => {
+            AppKind::Program([only]) if only.trim().contains(char::is_whitespace) && !folder.join(only).is_file() => {
                 let text = format!("`command`: no program is named {only:?}: write {:?}", meant::words(only));
                 Err(SettingError::new("command", text))
             }
-            (None, [_, ..]) => {
+            AppKind::Program(command) => {
                 let words = command.iter().map(Into::into).collect();
                 program(free_name(&short_name(command), names), words, arguments.clone(), self.grace, self.host)
-            }
-            (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
-            (None, []) => {
-                let text = "there is nothing to run: write `application` with a file, or `command` with a program";
-                Err(SettingError::new(NEITHER, text))
             }
         }
     }
@@ -193,9 +184,6 @@ fn free_name(table: &str, names: &BTreeSet<String>) -> String {
 
 /// The name of an application in the folder `/`.
 const PHP: &str = "php";
-
-/// Where a key is missing, no key is wrong.
-const NEITHER: &str = "";
 
 #[cfg(test)]
 mod tests {

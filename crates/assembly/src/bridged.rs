@@ -10,7 +10,8 @@ use std::{
 use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocketSettings};
 use serow_config::{
     SettingError,
-    options::{ApplicationOptions, BindChoice, InterfaceChoice},
+    checks::{self, interface_by_name},
+    options::{ApplicationOptions, InterfaceChoice},
     values::{Count, Size},
 };
 use serow_site::Application;
@@ -26,41 +27,24 @@ pub fn application(
     grace: Duration,
     host: &ApplicationHost,
 ) -> Result<Application, SettingError> {
-    let of_programs = [
-        ("bind", options.bind != BindChoice::Port),
-        ("check-path", options.check_path.is_some()),
-        ("underscores-in-headers", options.underscores_in_headers),
-    ];
-    if !options.ini.is_empty() {
-        return Err(SettingError::new("ini", "`ini` is for PHP only: leave it out"));
-    }
-    for (key, is_given) in of_programs {
-        if is_given {
-            let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
-            return Err(SettingError::new(key, text));
-        }
-    }
-    let (interface, folder, application) = find(application, &options)?;
+    checks::application(application.to_str(), &options)?;
+    let (choice, folder, application) = find(application, &options)?;
+    let interface = interface(choice);
     let interpreter = match &options.interpreter {
-        Some(words) if words.trim().is_empty() => {
-            return Err(SettingError::new("interpreter", "`interpreter` is empty: write a command, as in ruby"));
-        }
         Some(words) => Interpreter::from_command(words.split_whitespace()),
         None => Interpreter::of(interface, &folder),
     };
     let program = Program { interface, application, interpreter };
-    refuse_meaningless(&options, interface)?;
-    if !options.refork_after.is_empty() {
-        refuse_reforking(&options, interface)?;
-    }
+    checks::interface(&options, choice)?;
     let mut settings = ApplicationSettings::new(name, program, folder);
     settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
-    run_as_written(&mut settings.run, &options, grace, host)?;
+    run_as_written(&mut settings.run, &options, grace, host);
     if let Some(threads) = options.threads {
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }
     if let Some(root) = &options.root_path {
-        settings.root_path = root_path(root)?;
+        // A path without an end slash; `/` is none.
+        settings.root_path = root.trim_end_matches('/').to_owned();
     }
     settings.request_start = options.request_start;
     settings.detects_asgi = options.interface == InterfaceChoice::Auto;
@@ -72,38 +56,14 @@ pub fn application(
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }
 
-/// A path without an end slash; `/` is none. Only a plain path can be compared with those of requests.
-fn root_path(options: &str) -> Result<String, SettingError> {
-    let root = options.trim_end_matches('/');
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
-        true => Ok(root.to_owned()),
-        false => {
-            let text =
-                format!("`root-path`: {options:?} is not a path of letters, digits and -._~: write one as in /shop");
-            Err(SettingError::new("root-path", text))
-        }
-    }
-}
-
-/// Refuses settings that mean nothing for this interface.
-fn refuse_meaningless(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
-    const RUBY: &str = "is for Ruby only";
-    const ONE: &str = "is not for PHP, whose workers respond to one request at a time: set `processes`";
-    const WEBSOCKETS: &str = "is for ASGI's WebSockets only";
-    const SYNCHRONOUS: &str = "is not for ASGI, whose event loop waits for parts of a response without blocking others";
-    let (is_ruby, is_asgi) = (interface == Interface::Rack, interface == Interface::Asgi);
-    let given = [
-        ("out-of-band-gc", options.out_of_band_gc.is_some(), is_ruby, RUBY),
-        ("threads", options.threads.is_some_and(|threads| threads.get() > 1), interface != Interface::PhpWorker, ONE),
-        ("app-transfer-timeout", options.app_transfer_timeout.is_some(), !is_asgi, SYNCHRONOUS),
-        ("websocket-ping", options.websocket_ping.is_some(), is_asgi, WEBSOCKETS),
-        ("max-message", options.max_message.is_some(), is_asgi, WEBSOCKETS),
-        ("websocket-compression", options.websocket_compression.is_some(), is_asgi, WEBSOCKETS),
-    ];
-    match given.iter().find(|(_, is_given, is_right, _)| *is_given && !is_right) {
-        Some((key, _, _, why)) => Err(SettingError::new(key, format!("`{key}` {why}: leave it out"))),
-        None => Ok(()),
+/// The interface of a choice that names one; `auto` has been decided.
+fn interface(choice: InterfaceChoice) -> Interface {
+    match choice {
+        InterfaceChoice::Rack => Interface::Rack,
+        InterfaceChoice::Psgi => Interface::Psgi,
+        InterfaceChoice::Wsgi | InterfaceChoice::Auto => Interface::Wsgi,
+        InterfaceChoice::Asgi => Interface::Asgi,
+        InterfaceChoice::PhpWorker => Interface::PhpWorker,
     }
 }
 
@@ -114,35 +74,6 @@ fn websocket(options: &ApplicationOptions) -> WebSocketSettings {
         ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
         message: options.max_message.map_or(usual.message, Size::in_memory),
         compression: options.websocket_compression.unwrap_or(usual.compression),
-    }
-}
-
-/// The reason why workers cannot be reforked.
-fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
-    let text = match interface {
-        Interface::Rack if !options.preload => "`refork-after` needs `preload`: write both, or none",
-        Interface::Rack if options.threads.is_some_and(|threads| threads.get() > 1) => {
-            "`refork-after` is for one request at a time: leave out `threads`, since a fork takes one thread along only"
-        }
-        Interface::Rack => return Ok(()),
-        _ => "`refork-after` is for Ruby only: leave it out",
-    };
-    Err(SettingError::new("refork-after", text))
-}
-
-/// The interface that a name stands for. By Django's custom, a project has a module named for each of Python's.
-fn interface_by_name(text: &str) -> Option<Interface> {
-    match text.rsplit_once('.') {
-        Some((_, "ru")) => return Some(Interface::Rack),
-        Some((_, "psgi")) => return Some(Interface::Psgi),
-        _ => {}
-    }
-    let place = text.split_once(':').map_or(text, |(place, _)| place);
-    let module = place.strip_suffix(".py").unwrap_or(place);
-    match module.rsplit(['.', '/']).next() {
-        Some("asgi") => Some(Interface::Asgi),
-        Some("wsgi") => Some(Interface::Wsgi),
-        _ => (place != text || module != place).then_some(Interface::Wsgi),
     }
 }
 
@@ -161,7 +92,7 @@ pub fn is_module(text: &str, options: &ApplicationOptions, folder: &Path) -> boo
         InterfaceChoice::Wsgi | InterfaceChoice::Asgi => true,
         InterfaceChoice::Rack | InterfaceChoice::Psgi | InterfaceChoice::PhpWorker => false,
         InterfaceChoice::Auto => match interface_by_name(text) {
-            Some(interface) => matches!(interface, Interface::Wsgi | Interface::Asgi),
+            Some(interface) => matches!(interface, InterfaceChoice::Wsgi | InterfaceChoice::Asgi),
             None => is_module_file(text, &folder.join(options.chdir.as_deref().unwrap_or(Path::new("")))),
         },
     };
@@ -190,19 +121,14 @@ fn program_instead(text: &str, folder: &Path) -> String {
 }
 
 /// By which interface, in which folder, and by which name there the application is called.
-fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
+fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(InterfaceChoice, PathBuf, String), SettingError> {
     let wrong = |text: String| SettingError::new("application", text);
     let Some(text) = application.to_str() else {
         return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
     };
     let interface = match (options.interface, interface_by_name(text)) {
-        (InterfaceChoice::Rack, _) => Interface::Rack,
-        (InterfaceChoice::Psgi, _) => Interface::Psgi,
-        (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
-        (InterfaceChoice::Asgi, _) => Interface::Asgi,
-        (InterfaceChoice::PhpWorker, _) => Interface::PhpWorker,
-        (InterfaceChoice::Auto, Some(interface)) => interface,
-        (InterfaceChoice::Auto, None) if is_module(text, options, Path::new("")) => Interface::Wsgi,
+        (InterfaceChoice::Auto, Some(by_name)) => by_name,
+        (InterfaceChoice::Auto, None) if is_module(text, options, Path::new("")) => InterfaceChoice::Wsgi,
         (InterfaceChoice::Auto, None) => {
             return Err(wrong(format!(
                 "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write \
@@ -210,6 +136,7 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
                 program_instead(text, options.chdir.as_deref().unwrap_or(Path::new("")))
             )));
         }
+        (chosen, _) => chosen,
     };
     let path = Path::new(text);
     let is_module = is_module(text, options, Path::new(""));

@@ -5,15 +5,14 @@ use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 use serow_access_log::LogRules;
 use serow_config::{
     SettingError,
-    options::{AcmeOptions, GeneralOptions},
-    paths,
+    checks::CheckedTables,
+    options::GeneralOptions,
     tables::{
-        root::{AccountTable, MetricsTable, RootTable},
-        sites::{SiteTable, SiteTlsChoice},
+        root::{AccountTable, RootTable},
+        sites::SiteTable,
     },
-    values::{AdminSocket, CertificateNames},
 };
-use serow_document::{Place, Problem, Problems};
+use serow_document::{Place, Problems};
 use serow_limits::Bans;
 use serow_variables::Scope;
 
@@ -34,16 +33,14 @@ use crate::{
     routing::Routing,
     scripting::Scripting,
     served_folder::ServedFolder,
-    shares,
-    site_listeners::SiteListeners,
-    unusable_files,
+    shares, unusable_files,
 };
 
 /// The meaning of a settings file in this folder; where it means nothing, why is noted, and elsewhere what is
 /// valid and probably not meant.
 #[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(
-    table: RootTable,
+    tables: CheckedTables,
     folder: &Path,
     host: &ApplicationHost,
     problems: &Problems,
@@ -62,11 +59,12 @@ pub(crate) fn of(
         limits,
         upstreams,
         sites,
-    } = table;
-    complete_root(&mut general, &metrics, &sites, folder, problems);
+    } = tables.root;
+    let listeners = tables.addresses;
+    unusable_files(&general.tls).into_iter().for_each(|found| problems.add(found.problem(&Place::default())));
     notes::of_root(&general.limits, notes);
     notes::of_sites(&sites, folder, notes);
-    let listeners = SiteListeners::new(&mut general.listening, &sites, problems);
+
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
     let note_attempts = logs::read_attempts(&general.logging, &sites);
@@ -158,50 +156,6 @@ fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares)
     (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 
-/// Adds to the root what sites say for it, and notes what is wrong with it as a whole.
-fn complete_root(
-    general: &mut GeneralOptions,
-    metrics: &MetricsTable,
-    sites: &[SiteTable],
-    folder: &Path,
-    problems: &Problems,
-) {
-    paths::resolve(general, folder);
-    sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
-    if sites.is_empty() {
-        problems.add(Problem::of_file(NOTHING_SERVED));
-    }
-    unusable_files(&general.tls).into_iter().for_each(|found| problems.add(found.problem(&Place::default())));
-    // They are of no use where nobody can read them.
-    if metrics.route_metrics && general.admin.admin == Some(AdminSocket::Off) {
-        let text = "`route-metrics` needs the admin socket, where metrics are read: remove admin = \"off\"";
-        problems.add(Problem::of_key(Place::default().key("route-metrics"), text));
-    }
-}
-
-/// Has a certificate ordered for each host of a site that wants one.
-fn add_names(acme: &mut AcmeOptions, site: &SiteTable, problems: &Problems) {
-    if site.settings.tls != Some(SiteTlsChoice::Acme) {
-        return;
-    }
-    let hosts = site.settings.hosts.as_deref().unwrap_or_default();
-    if hosts.is_empty() {
-        let text = "\"acme\" needs `hosts`: name those that need a certificate";
-        problems.add(Problem::of_value(site.place.key("tls"), text));
-    }
-    for (number, host) in hosts.iter().enumerate() {
-        match host.parse::<CertificateNames>() {
-            // Another list may have it already.
-            Ok(names) if acme.names.iter().flat_map(|names| &names.0).any(|name| names.0.contains(name)) => {}
-            Ok(names) => acme.names.push(names),
-            Err(error) => {
-                let place = site.place.key("hosts").element(number);
-                problems.add(Problem::of_value(place, format!("`tls` is \"acme\": {error}")));
-            }
-        }
-    }
-}
-
 fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
     let AccountTable { user, group } = table;
     if user.is_none() && group.is_none() {
@@ -211,6 +165,3 @@ fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
     let files = files.map_err(|error| SettingError::new("user", format!("`user` cannot be looked up: {error}")))?;
     files.find(user.as_ref(), group.as_ref())
 }
-
-const NOTHING_SERVED: &str =
-    r#"there is no site, so nothing is served: write one, as in [[site]] and below it files = { root = "public" }"#;

@@ -1,7 +1,7 @@
 //! How a folder is served.
 
 use serow_config::{
-    SettingError,
+    SettingError, checks,
     options::{CachingOptions, ContentOptions, FolderOptions, ListingChoice, SymlinksChoice, WriteChoice},
 };
 use serow_files::{
@@ -23,32 +23,14 @@ pub fn write_settings(content: &ContentOptions) -> Option<WriteSettings> {
 
 /// How a folder is served, where so many of its files may be kept open.
 pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<FilesSettings, SettingError> {
+    checks::folder(&options)?;
     let FolderOptions { content, caching } = options;
-    if content.write != WriteChoice::Off && !content.rewrite.is_empty() {
-        let text = "`write` and `rewrite` cannot be combined: clients could not find what they have uploaded";
-        return Err(SettingError::new("write", text));
-    }
-    if content.quota.is_some() && content.write == WriteChoice::Off {
-        let text = "`quota` limits what clients upload, which `write` has to allow, as in write = \"put\"";
-        return Err(SettingError::new("quota", text));
-    }
-    let leaves = matches!(content.symlinks, SymlinksChoice::Owner | SymlinksChoice::All);
-    if content.write != WriteChoice::Off && leaves {
-        let text = "`write` and `symlinks` cannot be combined like this: links would lead clients out of the folder that \
-                    they may change; write symlinks = \"within\", or a route of its own without `write`";
-        return Err(SettingError::new("symlinks", text));
-    }
     let upload_form = content.write == WriteChoice::Form;
-    if upload_form && !matches!(content.listing, ListingChoice::On | ListingChoice::Html) {
-        let text =
-            "`write` = \"form\" needs `listing` as a page, which has the form: leave `listing` out, or write \"put\"";
-        return Err(SettingError::new("write", text));
-    }
     Ok(FilesSettings {
         upload_form,
         compression: compression(&content),
         cache: cache(&caching, cached_files, content.write),
-        freshness: freshness(caching)?,
+        freshness: freshness(caching),
         index: content.index,
         extensions: content.extensions,
         listing: match content.listing {
@@ -105,7 +87,7 @@ fn cache(options: &CachingOptions, cached_files: usize, write: WriteChoice) -> C
 }
 
 /// Rules with a pattern first, in their order, those in words before those in durations; then the one without.
-fn freshness(options: CachingOptions) -> Result<Vec<FreshnessRule>, SettingError> {
+fn freshness(options: CachingOptions) -> Vec<FreshnessRule> {
     let in_words = options.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
     let durations = options.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
     let (mut rules, mut without_pattern) = (Vec::new(), Vec::new());
@@ -115,12 +97,8 @@ fn freshness(options: CachingOptions) -> Result<Vec<FreshnessRule>, SettingError
             None => without_pattern.push(FreshnessRule { pattern: Pattern::new("*"), freshness }),
         }
     }
-    if without_pattern.len() > 1 {
-        let text = "`expires` and `cache-control`: only one may be without a pattern, since it is for all other paths";
-        return Err(SettingError::new("expires", text));
-    }
     rules.append(&mut without_pattern);
-    Ok(rules)
+    rules
 }
 
 /// The error of the library about the settings of a folder; `None` if it is about the folder itself.

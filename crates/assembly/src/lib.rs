@@ -4,7 +4,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | a settings file as a whole, in the order in which its parts need each other | `configuration.rs` |
-//! | the root: server, listeners, TLS, certificates, account | `server.rs`, `listeners.rs`, `tls.rs`, `acme.rs`, `account.rs` |
+//! | the root: server, listeners, TLS, certificates, account | `server.rs`, `tls.rs`, `acme.rs`, `account.rs` |
 //! | handlers: folders, upstreams, applications | `folder.rs`, `upstream.rs`, `proxy.rs`, `application.rs`, `bridged.rs`, `program.rs`, `php.rs` |
 //! | sites and routes, with the phases around their content | `routing.rs`, `routing/`, `policies.rs`, `access.rs`, `caching.rs` |
 //! | access logs, and which routes are counted | `logs.rs`, `route_numbers.rs` |
@@ -31,7 +31,6 @@ mod folder;
 mod forward_auth;
 mod header_rules;
 mod internal;
-mod listeners;
 mod login;
 mod logs;
 mod matching;
@@ -76,14 +75,13 @@ pub use self::{
     acme::{AcmePlan, Reachable},
     bridged::{application, is_module},
     folder::{folder_error, folder_settings, write_settings},
-    listeners::{ListenerSettings, Purpose, overlap},
     php::{PhpPlace, php_fpm},
     process::ApplicationHost,
     program::program,
     proxy::{forwarding_settings, reads_attempts},
     script_fetch::ScriptServers,
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
-    server::{ServerSettings, shares},
+    server::{ServerSettings, listening, shares},
     tls::{DevelopmentCertificate, Encryption, renewed_files, unusable_files},
     upstream::{server_settings, upstream_settings},
 };
@@ -155,9 +153,9 @@ fn of_sources(path: &Path, sources: &Sources, host: &ApplicationHost) -> Result<
 
 /// Makes the parts that these texts describe, where paths are relative to the folder.
 fn assemble(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
-    with_tables(sources, |table, document, problems| {
+    with_tables(sources, folder, |tables, document, problems| {
         let notes = Problems::default();
-        let configuration = configuration::of(table, folder, host, problems, &notes)?;
+        let configuration = configuration::of(tables, folder, host, problems, &notes)?;
         let notes = notes.faults(document).iter().map(|fault| sources.line(fault)).collect();
         Some(Configuration { notes, ..configuration })
     })

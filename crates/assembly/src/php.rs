@@ -103,7 +103,8 @@ pub fn php_fpm(
     let mut settings = FpmSettings::new(name, folder);
     settings.program = options.interpreter.as_deref().map(|name| name.trim().to_owned());
     settings.run.processes = settings.run.processes.max(usual_processes());
-    run_as_written(&mut settings.run, &options, grace, host)?;
+    serow_config::checks::lifetime(&options)?;
+    run_as_written(&mut settings.run, &options, grace, host);
     if options.processes.is_some_and(|count| count.in_memory() < LEAST_PROCESSES) {
         let text = "`processes`: PHP needs at least 2: applications send requests to themselves, which one process cannot \
                     answer while it waits for the answer";

@@ -9,6 +9,7 @@ mod route;
 use std::{cell::RefCell, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
 
 use serow_config::{
+    site_addresses::SiteAddresses,
     tables::sites::{RouteTable, SiteContent, SiteTable},
     values::NetworkRule,
 };
@@ -35,7 +36,7 @@ use crate::{
     proxying::{ProxyScopes, Proxying},
     route_numbers::{NumberedRoute, RouteNumbers, trusted},
     scripting::Scripting,
-    site_listeners::SiteListeners,
+    site_listeners::site_by_address,
     site_places::{SitePlaces, of_router},
 };
 
@@ -56,7 +57,7 @@ pub(crate) struct Routing<'a> {
     pub(crate) root_logs: &'a Rc<PlacedLogs>,
     pub(crate) access: &'a Access<'a>,
     pub(crate) numbers: &'a RouteNumbers,
-    pub(crate) listeners: &'a SiteListeners,
+    pub(crate) listeners: &'a SiteAddresses,
     /// The mirrors, which copy requests.
     pub(crate) mirrors: &'a RefCell<Vec<Mirror>>,
     /// Where responses are stored.
@@ -79,7 +80,8 @@ impl Routing<'_> {
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let handler = self.listeners.site(sites, &SitePolicies::new(policies), &scripts, &trusted(self.trust));
+        let handler =
+            site_by_address(self.listeners, sites, &SitePolicies::new(policies), &scripts, &trusted(self.trust));
         self.noted(handler.map_err(|error| of_router(error, &places)))
     }
 

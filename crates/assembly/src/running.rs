@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, time::Duration};
 
-use serow_config::{SettingError, options::ApplicationOptions};
+use serow_config::options::ApplicationOptions;
 use serow_processes::{Lifetime, RunSettings};
 use serow_proxy::{InternalRedirects, QueueSettings};
 
@@ -15,7 +15,7 @@ pub(super) fn run_as_written(
     options: &ApplicationOptions,
     grace: Duration,
     host: &ApplicationHost,
-) -> Result<(), SettingError> {
+) {
     let environment = options.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
     run.environment = environment.collect();
     run.processes = options.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
@@ -23,7 +23,7 @@ pub(super) fn run_as_written(
     run.transfer_timeout = options.app_transfer_timeout.map(|limit| limit.0);
     run.start_timeout = options.start_timeout.0;
     run.queue = QueueSettings { length: options.queue.in_memory(), timeout: options.queue_timeout.0 };
-    run.lifetime = lifetime(options)?;
+    run.lifetime = lifetime(options);
     if let Some(trust) = &options.trust {
         run.trusted = trust.iter().map(|network| network.0).collect();
     }
@@ -36,19 +36,9 @@ pub(super) fn run_as_written(
     run.open_files = host.open_files;
     run.output = host.output;
     run.note_attempts = host.note_attempts;
-    Ok(())
 }
 
-fn lifetime(options: &ApplicationOptions) -> Result<Option<Lifetime>, SettingError> {
-    let number = |count: u32| u64::from(count);
-    let wrong = |text| Err(SettingError::new("min-requests", text));
-    let least = options.min_requests.map(|least| number(least.get()));
-    match (least, options.max_requests.map(|most| number(most.get()))) {
-        (None, None) => Ok(None),
-        (Some(_), None) => wrong("`min-requests` needs `max-requests`: write both, or none"),
-        (Some(least), Some(most)) if least > most => {
-            wrong("`min-requests` is more than `max-requests`: write a smaller number")
-        }
-        (least, Some(most)) => Ok(Some(Lifetime { least: least.unwrap_or(most), most })),
-    }
+fn lifetime(options: &ApplicationOptions) -> Option<Lifetime> {
+    let most = u64::from(options.max_requests?.get());
+    Some(Lifetime { least: options.min_requests.map_or(most, |least| least.get().into()), most })
 }

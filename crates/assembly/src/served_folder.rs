@@ -11,6 +11,7 @@ use rustix::{
 };
 use serow::Address;
 use serow_config::{
+    listeners::{ListenerSettings, Purpose},
     options::{ListingChoice, SymlinksChoice},
     paths,
     tables::{
@@ -19,8 +20,6 @@ use serow_config::{
         sites::{SiteContent, SiteTable},
     },
 };
-
-use crate::{ListenerSettings, Purpose};
 
 /// A folder that is served.
 #[derive(Clone, Debug, PartialEq, Eq)]

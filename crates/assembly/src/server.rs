@@ -2,10 +2,11 @@
 
 use std::{mem, path::Path, time::Duration};
 
-use serow::{Address, KeepError, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow::{KeepError, Limits, ListenOptions, ProxyProtocol, Scheme, Server, Timeouts, Versions};
 use serow_access_log::{ClientRules, Destination, Format};
 use serow_config::{
-    SettingError,
+    SettingError, checks,
+    listeners::{self, ListenerSettings, RedirectedConnections},
     options::{
         AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LoggingOptions,
         TimeoutOptions, VersionsOfHttp,
@@ -13,13 +14,14 @@ use serow_config::{
     values::AdminSocket,
 };
 use serow_limits::Bans;
+use serow_net::inheritance;
 use serow_proxy::TrustedProxies;
+use serow_site::Redirected;
 use tracing::level_filters::LevelFilter;
 
 use crate::{
-    AcmePlan, DevelopmentCertificate, Encryption, ListenerSettings, Reachable, admin_token,
+    AcmePlan, DevelopmentCertificate, Encryption, Reachable, admin_token,
     descriptor_shares::{self, Shares},
-    listeners,
     tls::tls_settings,
 };
 
@@ -77,12 +79,12 @@ impl ServerSettings {
     /// As for [`ServerSettings::new`].
     pub fn for_sites(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
         let GeneralOptions { mut listening, mut tls, acme, http, logging, admin, limits, timeouts } = options;
-        let acme = AcmePlan::new(&acme)?;
+        let (acme, inherited) = (AcmePlan::new(&acme)?, inheritance::addresses());
         if acme.is_some() {
-            listeners::add_public(&mut listening, &mut tls);
+            listeners::add_public(&mut listening, &mut tls, &inherited);
         }
         let tls_settings = tls_settings(&tls, acme.as_ref())?;
-        let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
+        let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some(), &inherited)?;
         listeners::refuse_duplicates(&listeners, admin.admin.as_ref().and_then(AdminSocket::address))?;
         if let Some(acme) = &acme {
             acme.check(Reachable::of(&listeners))?;
@@ -91,7 +93,7 @@ impl ServerSettings {
             development: DevelopmentCertificate::of(settings),
             date_problems: settings.date_problems(),
             strict_transport: tls.hsts.map(|span| span.0),
-            redirected,
+            redirected: self::redirected(redirected),
         });
         let admin_token = self::admin_token(&admin)?;
         let workers = workers(&listening);
@@ -165,6 +167,23 @@ impl ServerSettings {
     }
 }
 
+fn redirected(connections: RedirectedConnections) -> Redirected {
+    match connections {
+        RedirectedConnections::None => Redirected::None,
+        RedirectedConnections::All => Redirected::All,
+        RedirectedConnections::At(address) => Redirected::At(address),
+    }
+}
+
+/// Adds a listener to a server.
+#[must_use]
+pub fn listening(server: Server, listener: &ListenerSettings) -> Server {
+    match listener.scheme() {
+        Scheme::Https => server.listen_tls(listener.address.to_string()),
+        Scheme::Http => server.listen(listener.address.to_string()),
+    }
+}
+
 /// Divides the descriptors of the process, if so many files are to be cached.
 pub fn shares(listening: &ListeningOptions, cached_files: usize) -> Shares {
     Shares::new(workers(listening), cached_files)
@@ -222,16 +241,10 @@ fn timeouts(options: &TimeoutOptions) -> Timeouts {
 
 /// The token of a file, for a port.
 fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
+    checks::admin(options)?;
     let Some(file) = &options.admin_token_file else { return Ok(None) };
-    let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
-    match options.admin.as_ref().and_then(AdminSocket::address) {
-        None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
-        Some(Address::Tcp(_)) => match admin_token::read(file) {
-            Ok(token) => Ok(Some(token)),
-            Err(reason) => refuse(format!("`admin-token-file`: {reason}")),
-        },
-        Some(address) => refuse(format!("`admin-token-file` is for a port: {address} needs no token, leave it out")),
-    }
+    let refuse = |reason| SettingError::new("admin-token-file", format!("`admin-token-file`: {reason}"));
+    admin_token::read(file).map(Some).map_err(refuse)
 }
 
 /// The access log of a command line, which has one at most, without a table.

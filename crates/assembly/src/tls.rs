@@ -10,7 +10,7 @@ use serow::{
     TlsVersion, TlsVersions, UnknownNames,
 };
 use serow_config::{
-    SettingError,
+    SettingError, checks,
     options::{CertificateChoice, ClientChoice, TlsOptions, UnknownNameChoice, VersionsChoice},
 };
 use serow_site::{Redirected, TlsPolicy};
@@ -76,7 +76,7 @@ pub fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
     };
     let mut found = Vec::new();
     // Errors in the names themselves are found where they are used.
-    let files = files(options).unwrap_or_default();
+    let files = if checks::certificate_names(options).is_ok() { files(options) } else { Vec::new() };
     for (number, files) in files.iter().enumerate() {
         let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
         let wrong = instead_of_file(files)
@@ -117,7 +117,7 @@ fn unusable_shared_files(
     let without_certificates = || TlsSettings::managed(Vec::new(), CertificateTable::default());
     let mut found = Vec::new();
     if options.tls_client_ca.is_some() {
-        let client_certificates = client_certificates(options).unwrap_or_default();
+        let client_certificates = client_certificates(options);
         let mut settings = TlsSettings { client_certificates, ..without_certificates() };
         found.extend(unusable("tls-client-ca", settings.clone()));
         let lists = if found.is_empty() { &options.tls_client_crl[..] } else { &[] };
@@ -142,35 +142,18 @@ pub fn renewed_files(options: &TlsOptions) -> Vec<PathBuf> {
 
 /// How connections are encrypted; nothing where they are not.
 pub(super) fn tls_settings(options: &TlsOptions, acme: Option<&AcmePlan>) -> Result<Option<TlsSettings>, SettingError> {
-    if options.tls.is_empty() && acme.is_none() {
-        return match setting_without_tls(options) {
-            Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
-            None => Ok(None),
-        };
-    }
+    checks::tls(options, acme.is_some())?;
     let mut settings = if options.tls.contains(&CertificateChoice::SelfSigned) {
-        if options.tls.len() > 1 {
-            return refuse(
-                "tls",
-                "`tls`: self-signed cannot be combined with other certificates; leave out one or the other",
-            );
-        }
-        if !options.tls_ocsp.is_empty() {
-            let text = "`tls-ocsp`: no authority has an OCSP response for a self-signed certificate; leave it out";
-            return refuse("tls-ocsp", text);
-        }
-        if acme.is_some() {
-            let text = "`tls`: self-signed cannot be combined with `acme`; leave out one or the other";
-            return refuse("tls", text);
-        }
         TlsSettings::self_signed().map_err(|error| SettingError::new("tls", error.to_string()))?
     } else if let Some(acme) = acme {
-        TlsSettings::managed(files(options)?, acme.table.clone())
+        TlsSettings::managed(files(options), acme.table.clone())
+    } else if options.tls.is_empty() {
+        return Ok(None);
     } else {
-        TlsSettings::files(files(options)?)
+        TlsSettings::files(files(options))
     };
     settings.versions = versions(options.tls_versions);
-    settings.client_certificates = client_certificates(options)?;
+    settings.client_certificates = client_certificates(options);
     settings.client_revocation_lists.clone_from(&options.tls_client_crl);
     settings.ticket_secret.clone_from(&options.tls_ticket_secret);
     settings.unknown_names = match options.tls_unknown_name {
@@ -180,40 +163,17 @@ pub(super) fn tls_settings(options: &TlsOptions, acme: Option<&AcmePlan>) -> Res
     Ok(Some(settings))
 }
 
-fn setting_without_tls(options: &TlsOptions) -> Option<&'static str> {
-    let given = [
-        ("tls-ocsp", !options.tls_ocsp.is_empty()),
-        ("tls-client-ca", options.tls_client_ca.is_some()),
-        ("tls-client", options.tls_client == ClientChoice::Optional),
-        ("tls-client-crl", !options.tls_client_crl.is_empty()),
-        ("tls-ticket-secret", options.tls_ticket_secret.is_some()),
-        ("tls-unknown-name", options.tls_unknown_name == UnknownNameChoice::Refuse),
-        ("tls-versions", options.tls_versions != VersionsChoice::Both),
-        ("hsts", options.hsts.is_some()),
-        ("redirect-http", options.redirect_http.is_some()),
-    ];
-    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
-}
-
-fn files(options: &TlsOptions) -> Result<Vec<CertificateFiles>, SettingError> {
-    if options.tls_ocsp.len() > options.tls.len() {
-        let text = "`tls-ocsp` is given more often than `tls`: give one for each certificate, in the same order";
-        return refuse("tls-ocsp", text);
-    }
+fn files(options: &TlsOptions) -> Vec<CertificateFiles> {
     let mut responses = options.tls_ocsp.iter();
-    let mut files = Vec::new();
-    for argument in &options.tls {
-        let CertificateChoice::Files(certificate, key) = argument else { continue };
-        if certificate.as_os_str().is_empty() || key.as_os_str().is_empty() {
-            return refuse("tls", "`tls`: a name is missing; write CERT,KEY, or one file that holds both");
-        }
-        files.push(CertificateFiles {
+    let files = options.tls.iter().filter_map(|choice| match choice {
+        CertificateChoice::Files(certificate, key) => Some(CertificateFiles {
             certificate: certificate.clone(),
             key: key.clone(),
             ocsp_response: responses.next().cloned(),
-        });
-    }
-    Ok(files)
+        }),
+        CertificateChoice::SelfSigned => None,
+    });
+    files.collect()
 }
 
 fn versions(options: VersionsChoice) -> TlsVersions {
@@ -225,20 +185,10 @@ fn versions(options: VersionsChoice) -> TlsVersions {
     TlsVersions { lowest, highest }
 }
 
-fn client_certificates(options: &TlsOptions) -> Result<ClientCertificates, SettingError> {
-    if options.tls_client_ca.is_none() && !options.tls_client_crl.is_empty() {
-        return refuse("tls-client-crl", "`tls-client-crl` needs `tls-client-ca`: name the authorities' file");
-    }
+fn client_certificates(options: &TlsOptions) -> ClientCertificates {
     match (&options.tls_client_ca, options.tls_client) {
-        (Some(path), ClientChoice::Required) => Ok(ClientCertificates::Required(path.clone())),
-        (Some(path), ClientChoice::Optional) => Ok(ClientCertificates::Optional(path.clone())),
-        (None, ClientChoice::Optional) => {
-            refuse("tls-client", "`tls-client` needs `tls-client-ca`: name the authorities' file")
-        }
-        (None, ClientChoice::Required) => Ok(ClientCertificates::Off),
+        (Some(path), ClientChoice::Required) => ClientCertificates::Required(path.clone()),
+        (Some(path), ClientChoice::Optional) => ClientCertificates::Optional(path.clone()),
+        (None, _) => ClientCertificates::Off,
     }
-}
-
-fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, SettingError> {
-    Err(SettingError::new(key, text))
 }

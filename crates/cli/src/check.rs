@@ -9,10 +9,11 @@ use std::{
 use rustix::process::geteuid;
 use serow::{Address, Versions};
 use serow_access_log::Destination;
-use serow_assembly::{
-    Account, Configuration, ListenerSettings, Purpose, ServedFolder, ServerSettings, open_to_changes,
+use serow_assembly::{Account, Configuration, ServedFolder, ServerSettings, open_to_changes};
+use serow_config::{
+    listeners::{ListenerSettings, Purpose},
+    printable::on_one_line,
 };
-use serow_config::printable::on_one_line;
 use serow_net::process::become_user;
 
 use crate::{

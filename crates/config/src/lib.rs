@@ -8,7 +8,8 @@
 //! | groups of keys that are options of the command line, too: read by clap and by serde | `options.rs`, `options/` |
 //! | the values of keys: addresses, sizes, times, names and rules | [`values`] |
 //! | paths are relative to the folder of the file | `paths.rs` |
-//! | settings that contradict each other | `setting_error.rs` |
+//! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
+//! | listeners of the root, and addresses of single sites | `listeners.rs`, `site_addresses.rs` |
 //! | the schema for editors, and the reference | `shape.rs`, `schema.rs`, `schema/` |
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
@@ -19,9 +20,11 @@
 #![allow(rustdoc::bare_urls, reason = "explanations of keys are texts of the reference, with URLs as users write them")]
 
 mod admin_settings;
+pub mod checks;
 mod explanation;
 mod foreign;
 mod format;
+pub mod listeners;
 pub mod markdown;
 pub mod options;
 pub mod paths;
@@ -29,6 +32,7 @@ mod reading;
 mod schema;
 mod setting_error;
 mod shape;
+pub mod site_addresses;
 pub mod tables;
 
 /// The values of options and settings.

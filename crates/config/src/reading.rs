@@ -5,6 +5,7 @@ use std::path::Path;
 use serow_document::{ConfigurationError, Disk, Document, Fault, Files, Place, Problems, Sources, bundle, include};
 
 use crate::{
+    checks::{self, CheckedTables},
     foreign,
     format::FORMAT,
     tables::{TableReading, root::RootTable},
@@ -38,19 +39,24 @@ pub fn gather(path: &Path, text: String, files: &mut impl Files) -> Result<Sourc
     if faults.is_empty() { Ok(sources) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
 }
 
-/// Reads the tables of these texts, and does something with them, which may find further problems.
+/// Reads and checks the tables of these texts, whose paths are relative to this folder, and does something with them, which
+/// may find further problems.
 ///
 /// # Errors
 ///
 /// All problems, with their places.
 pub fn with_tables<T>(
     sources: &Sources,
-    act: impl FnOnce(RootTable, &Document<'_>, &Problems) -> Option<T>,
+    folder: &Path,
+    act: impl FnOnce(CheckedTables, &Document<'_>, &Problems) -> Option<T>,
 ) -> Result<T, Vec<Fault>> {
     with_document(sources, |document, problems| {
         let table = read_root(document, problems)?;
         // A table that is read only in part would seem to mean less than it does.
-        if problems.is_empty() { act(table, document, problems) } else { None }
+        if !problems.is_empty() {
+            return None;
+        }
+        act(checks::check(table, folder, problems), document, problems)
     })
 }
 

@@ -1,6 +1,6 @@
 //! The problems of a settings file, and how they are shown.
 
-use std::{cell::RefCell, fmt::Display};
+use std::{cell::RefCell, collections::HashSet, fmt::Display};
 
 use serde::de::{self, Expected, Unexpected};
 
@@ -96,10 +96,13 @@ impl Problems {
         self.found.borrow().is_empty()
     }
 
-    /// The same, as they are shown, in the order of the file.
+    /// The same, as they are shown, in the order of the file, each once.
     pub fn faults(self, document: &Document<'_>) -> Vec<Fault> {
         let mut faults: Vec<_> = self.found.into_inner().into_iter().map(|problem| problem.found(document)).collect();
         faults.sort_by_key(|fault| fault.span.as_ref().map(|span| span.start));
+        // The tables and the running parts made of them are checked, and may have the same problem.
+        let mut known = HashSet::new();
+        faults.retain(|fault| known.insert((fault.span.clone(), fault.text.clone())));
         faults
     }
 }

@@ -54,13 +54,13 @@ impl Header {
 /// When the bytes cannot become a valid header any more. Close the connection then (specification §2.1).
 ///
 /// ```
-/// # use serow_proxy_protocol::parse;
+/// # use serow_message::proxy_protocol::parse;
 /// let bytes = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\nGET / HTTP/1.1\r\n";
 /// let (header, length) = parse(bytes)?.expect("the line is complete");
 /// assert_eq!(header.source(), Some(([192, 0, 2, 1], 56324).into()));
 /// assert!(bytes[length..].starts_with(b"GET"));
 /// assert_eq!(parse(b"PROXY TCP4 192.0")?, None);
-/// # Ok::<(), serow_proxy_protocol::ProxyProtocolError>(())
+/// # Ok::<(), serow_message::proxy_protocol::ProxyProtocolError>(())
 /// ```
 pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtocolError> {
     if begins_alike(bytes, VERSION_1_START) {

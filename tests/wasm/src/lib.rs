@@ -7,8 +7,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use serow_config::{ConfigurationError, explanation, gather, root_table};
-use serow_document::Files;
+use serow_config::{ConfigurationError, explanation, gather, root_table, with_tables};
+use serow_document::{Fault, Files};
 
 static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -42,8 +42,9 @@ pub extern "C" fn said() -> *const u8 {
 fn explained(text: &[u8]) -> Result<String, ConfigurationError> {
     let text = String::from_utf8_lossy(text).into_owned();
     let sources = gather(Path::new("serow.toml"), text, &mut NoFiles)?;
-    let table = root_table(&sources).map_err(|faults| ConfigurationError::of_faults(&sources, &faults))?;
-    Ok(explanation(&table))
+    let explained = |faults: Vec<Fault>| ConfigurationError::of_faults(&sources, &faults);
+    with_tables(&sources, Path::new(""), |_, _, _| Some(())).map_err(explained)?;
+    root_table(&sources).map(|table| explanation(&table)).map_err(explained)
 }
 
 fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {

@@ -8,29 +8,13 @@ use serow_config::{SettingError, options::AcmeOptions};
 
 /// The second authority. Profile and chain are the first one's: another authority has others.
 pub(super) fn fallback(options: &AcmeOptions) -> Result<Option<Authority>, SettingError> {
-    let Some(directory) = &options.fallback else {
-        let given = [
-            (FALLBACK_CA, options.fallback_ca.is_some()),
-            (FALLBACK_EAB[0], options.fallback_eab_kid.is_some()),
-            (FALLBACK_EAB[1], options.fallback_eab_key_file.is_some()),
-        ];
-        return match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((key, _)) => {
-                Err(SettingError::new(key, format!("`{key}` needs `acme-fallback`: name the second authority")))
-            }
-            None => Ok(None),
-        };
-    };
-    if directory.url() == options.directory.url() {
-        let text = "`acme-fallback` is the first authority: name another one, which can issue when the first one fails";
-        return Err(SettingError::new("acme-fallback", text));
-    }
-    check_readable(FALLBACK_CA, options.fallback_ca.as_deref())?;
+    let Some(directory) = &options.fallback else { return Ok(None) };
+    check_readable("acme-fallback-ca", options.fallback_ca.as_deref())?;
     let (id, key) = (options.fallback_eab_kid.as_ref(), options.fallback_eab_key_file.as_deref());
     Ok(Some(Authority {
         ca_file: options.fallback_ca.clone(),
         email: options.email.clone(),
-        external_account: external_account(&FALLBACK_EAB, id, key)?,
+        external_account: external_account("acme-fallback-eab-key-file", id, key)?,
         ..Authority::new(directory.url())
     }))
 }
@@ -42,24 +26,13 @@ pub(super) fn check_readable(key: &'static str, file: Option<&Path>) -> Result<(
     fs::File::open(file).map(drop).map_err(refuse)
 }
 
-/// The account that exists at an authority, by the options with these keys.
+/// The account that exists at an authority; the file of its key is the option with this name.
 pub(super) fn external_account(
-    [id_key, file_key]: &[&'static str; 2],
+    file_key: &'static str,
     id: Option<&String>,
     file: Option<&Path>,
 ) -> Result<Option<ExternalAccount>, SettingError> {
-    let (id, file) = match (id, file) {
-        (None, None) => return Ok(None),
-        (Some(id), Some(file)) => (id, file),
-        (Some(_), None) => {
-            let text = format!("`{id_key}` needs `{file_key}`: the authority shows both");
-            return Err(SettingError::new(id_key, text));
-        }
-        (None, Some(_)) => {
-            let text = format!("`{file_key}` needs `{id_key}`: the authority shows both");
-            return Err(SettingError::new(file_key, text));
-        }
-    };
+    let (Some(id), Some(file)) = (id, file) else { return Ok(None) };
     let refuse = |problem: String| SettingError::new(file_key, format!("`{file_key}`: {}: {problem}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
     let text = text.trim().trim_end_matches('=');
@@ -69,8 +42,3 @@ pub(super) fn external_account(
     let key = key.ok_or_else(|| refuse("this is not base64url: copy the key as the authority shows it".to_owned()))?;
     Ok(Some(ExternalAccount { id: id.clone(), key: Arc::from(key) }))
 }
-
-/// Keys of the accounts that exist at the authorities: identifier and file.
-pub(super) const EAB: [&str; 2] = ["acme-eab-kid", "acme-eab-key-file"];
-pub(super) const FALLBACK_EAB: [&str; 2] = ["acme-fallback-eab-kid", "acme-fallback-eab-key-file"];
-pub(super) const FALLBACK_CA: &str = "acme-fallback-ca";

@@ -7,29 +7,17 @@ use serow_config::{SettingError, options::AcmeOptions, values::DnsProviderRule};
 
 /// The provider that the options name.
 pub(super) fn dns_provider(options: &AcmeOptions) -> Result<Option<DnsProvider>, SettingError> {
-    let needs_server = || {
-        let text = "`acme-dns-key` needs `acme-dns` with a name server, as in rfc2136:ns1.example.com";
-        Err(SettingError::new("acme-dns-key", text))
-    };
     match (&options.dns, &options.dns_key) {
-        (None, None) => Ok(None),
-        (None | Some(DnsProviderRule::Program(_) | DnsProviderRule::Persist(_)), Some(_)) => needs_server(),
-        (Some(DnsProviderRule::Persist(server)), None) => {
-            Ok(Some(DnsProvider::Persist(DnsPersist { server: *server })))
-        }
-        (Some(DnsProviderRule::Program(program)), None) => {
+        (Some(DnsProviderRule::Persist(server)), _) => Ok(Some(DnsProvider::Persist(DnsPersist { server: *server }))),
+        (Some(DnsProviderRule::Program(program)), _) => {
             let propagation = options.dns_wait.0;
             Ok(Some(DnsProvider::Command(DnsCommand { propagation, ..DnsCommand::new(program) })))
-        }
-        (Some(DnsProviderRule::Update { .. }), None) => {
-            let text = "`acme-dns` with a name server needs `acme-dns-key`: write a key with `tsig-keygen serow`, and \
-                        allow it to change the records of the zone";
-            Err(SettingError::new("acme-dns", text))
         }
         (Some(DnsProviderRule::Update { host, port }), Some(file)) => {
             let update = DnsUpdate::new(host, *port, dns_key(file)?);
             Ok(Some(DnsProvider::Update(DnsUpdate { wait: options.dns_wait.0, ..update })))
         }
+        (None, _) | (Some(DnsProviderRule::Update { .. }), None) => Ok(None),
     }
 }
 

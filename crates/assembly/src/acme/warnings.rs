@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use serow::Address;
 use serow_acme::CertificateName;
+use serow_config::listeners::{ListenerSettings, Purpose};
 
 use super::AcmePlan;
-use crate::{ListenerSettings, Purpose};
 
 impl AcmePlan {
     /// Why names may not be validated with these listeners, in a line for each reason.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FromTable, TableReading, mounting};
-use crate::options::ApplicationOptions;
+use crate::{SettingError, options::ApplicationOptions};
 
 /// An application that answers requests.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,5 +35,33 @@ impl FromTable for AppTable {
         let (settings, arguments) = (table.settings(), table.settings());
         mounting::of_application(table);
         Some(Self { settings: settings?, arguments: arguments? })
+    }
+}
+
+/// How an application is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppKind<'a> {
+    /// An interpreter calls the application with this name.
+    Called(&'a str),
+    /// A program, and its arguments, serves HTTP itself.
+    Program(&'a [String]),
+}
+
+impl AppTable {
+    /// How it is run.
+    ///
+    /// # Errors
+    ///
+    /// Two ways are given, or none; the key is empty then.
+    pub fn kind(&self) -> Result<AppKind<'_>, SettingError> {
+        match (&self.settings.application, &self.settings.command[..]) {
+            (Some(application), []) => Ok(AppKind::Called(application)),
+            (None, command @ [_, ..]) => Ok(AppKind::Program(command)),
+            (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
+            (None, []) => {
+                let text = "there is nothing to run: write `application` with a file, or `command` with a program";
+                Err(SettingError::new("", text))
+            }
+        }
     }
 }

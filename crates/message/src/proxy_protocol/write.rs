@@ -15,7 +15,7 @@ use crate::proxy_protocol::{
 /// [`Header::Local`] from [`Header::Unknown`].
 ///
 /// ```
-/// # use serow_proxy_protocol::{Header, write_version_1};
+/// # use serow_message::proxy_protocol::{Header, write_version_1};
 /// let header = Header::Proxied { source: ([192, 0, 2, 1], 56324).into(), destination: ([192, 0, 2, 2], 443).into() };
 /// let mut output = Vec::new();
 /// write_version_1(&header, &mut output);

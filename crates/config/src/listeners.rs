@@ -2,16 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use serow::{Address, Scheme, Server};
-use serow_config::{
+use serow_message::{Address, Scheme};
+
+use crate::{
     SettingError,
     options::{ListeningOptions, TlsOptions},
     values::{ListenAddress, ListenRule},
 };
-use serow_net::inheritance;
-use serow_site::Redirected;
-
-use super::Reachable;
 
 /// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,15 +30,18 @@ pub enum Purpose {
     Redirect,
 }
 
-impl ListenerSettings {
-    /// Adds it to a server.
-    pub fn add_to(&self, server: Server) -> Server {
-        match self.scheme() {
-            Scheme::Https => server.listen_tls(self.address.to_string()),
-            Scheme::Http => server.listen(self.address.to_string()),
-        }
-    }
+/// Which connections without TLS are redirected to TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectedConnections {
+    /// None.
+    None,
+    /// All of them.
+    All,
+    /// Those to this address.
+    At(SocketAddr),
+}
 
+impl ListenerSettings {
     /// Where HTTP/3 can be served beside it: at its own address, over UDP.
     pub fn quic_address(&self) -> Option<SocketAddr> {
         match (&self.address, self.purpose) {
@@ -62,8 +62,8 @@ impl ListenerSettings {
 
 /// Listens where clients and authorities connect, unless an address is given or inherited: on port 443 with TLS, and on
 /// port 80 to redirect.
-pub(super) fn add_public(listening: &mut ListeningOptions, tls: &mut TlsOptions) {
-    if !listening.listen.is_empty() || !inheritance::addresses().is_empty() {
+pub fn add_public(listening: &mut ListeningOptions, tls: &mut TlsOptions, inherited: &[Address]) {
+    if !listening.listen.is_empty() || !inherited.is_empty() {
         return;
     }
     let all = |port| Address::Tcp((Ipv6Addr::UNSPECIFIED, port).into());
@@ -71,22 +71,17 @@ pub(super) fn add_public(listening: &mut ListeningOptions, tls: &mut TlsOptions)
     tls.redirect_http.get_or_insert(ListenAddress(all(80)));
 }
 
-impl Reachable {
-    /// Where authorities can connect to these listeners.
-    pub fn of(listeners: &[ListenerSettings]) -> Self {
-        let has = |is_encrypted: bool| {
-            listeners.iter().any(|listener| (listener.purpose == Purpose::Encrypted) == is_encrypted)
-        };
-        Self { tls: has(true), plain: has(false) }
-    }
-}
-
-/// The listeners, those with TLS as they are written, and who of those that come without it are sent there.
-pub(super) fn listeners(
+/// The listeners, and which connections without TLS are redirected. Without an address, those of inherited sockets count.
+///
+/// # Errors
+///
+/// The first listener that cannot be, and the remedy.
+pub fn listeners(
     listening: &ListeningOptions,
     tls: &TlsOptions,
     has_certificate: bool,
-) -> Result<(Vec<ListenerSettings>, Redirected), SettingError> {
+    inherited: &[Address],
+) -> Result<(Vec<ListenerSettings>, RedirectedConnections), SettingError> {
     let mut listeners = Vec::new();
     for (number, rule) in listening.listen.iter().enumerate() {
         let purpose = match rule.tls {
@@ -105,9 +100,9 @@ pub(super) fn listeners(
     }
     if listeners.is_empty() {
         let purpose = if has_certificate { Purpose::Encrypted } else { Purpose::Plain };
-        listeners.extend(default_addresses().into_iter().map(|address| ListenerSettings { address, purpose }));
+        listeners.extend(default_addresses(inherited).into_iter().map(|address| ListenerSettings { address, purpose }));
     }
-    let mut redirected = Redirected::None;
+    let mut redirected = RedirectedConnections::None;
     if let Some(address) = &tls.redirect_http {
         redirected = self::redirected(&address.0, &listeners, listening.proxy_protocol)?;
         listeners.push(ListenerSettings { address: address.0.clone(), purpose: Purpose::Redirect });
@@ -120,7 +115,11 @@ pub(super) fn listeners(
 }
 
 /// Refuses two sockets with one address; the admin endpoint has one too.
-pub(super) fn refuse_duplicates(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), SettingError> {
+///
+/// # Errors
+///
+/// The first of them, and the remedy.
+pub fn refuse_duplicates(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), SettingError> {
     for (number, listener) in listeners.iter().enumerate() {
         let Some(other) = listeners[..number].iter().find(|other| overlap(&other.address, &listener.address)) else {
             continue;
@@ -154,22 +153,25 @@ pub fn overlap(one: &Address, other: &Address) -> bool {
 }
 
 /// Where to listen by default: on inherited sockets, otherwise on port 8080 of this machine.
-fn default_addresses() -> Vec<Address> {
-    let addresses = inheritance::addresses();
-    if addresses.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { addresses }
+fn default_addresses(inherited: &[Address]) -> Vec<Address> {
+    if inherited.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { inherited.to_vec() }
 }
 
 /// Whom to redirect, where those come to this address.
-fn redirected(address: &Address, others: &[ListenerSettings], behind_proxy: bool) -> Result<Redirected, SettingError> {
+fn redirected(
+    address: &Address,
+    others: &[ListenerSettings],
+    behind_proxy: bool,
+) -> Result<RedirectedConnections, SettingError> {
     if others.iter().all(|listener| listener.purpose == Purpose::Encrypted) {
-        return Ok(Redirected::All);
+        return Ok(RedirectedConnections::All);
     }
     let refuse = |text: &str| Err(SettingError::new("redirect-http", text));
     if others.iter().all(|listener| listener.purpose == Purpose::Plain) {
         return refuse("`redirect-http` needs a listener with TLS to redirect to");
     }
     match address {
-        Address::Tcp(address) if address.port() != 0 && !behind_proxy => Ok(Redirected::At(*address)),
+        Address::Tcp(address) if address.port() != 0 && !behind_proxy => Ok(RedirectedConnections::At(*address)),
         _ => refuse(
             "`redirect-http` beside another listener without TLS needs an address with a port, and no `proxy-protocol`: \
              the server could not tell which listener a client connected to",

@@ -1,0 +1,22 @@
+//! Settings that are well-formed and mean nothing, alone or together, as far as the tables alone show.
+
+mod acme;
+mod admin;
+mod application;
+mod folder;
+mod health;
+mod root;
+mod sites;
+mod tls;
+mod upstream;
+
+pub use self::{
+    acme::acme,
+    admin::admin,
+    application::{application, interface, interface_by_name, lifetime, program},
+    folder::folder,
+    root::{CheckedTables, check},
+    sites::app_problem,
+    tls::{certificate_names, tls},
+    upstream::upstream,
+};
