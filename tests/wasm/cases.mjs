@@ -1,13 +1,13 @@
 // Runs the settings language in WebAssembly on the cases of `serow check --explain`.
 //
-// node cases.mjs MODULE FOLDER [--list]
+// node cases.mjs MODULE FOLDER [--list | --at-least COUNT]
 //
 // A case passes if the file is valid there and here with the same explanation, or has the same errors. Problems that only
-// the running parts find (a file that is missing, a key that is none) are reported by the program alone; --list names those.
+// the running parts find, such as a missing file, are reported by the program alone; --list names those cases.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const [module, folder, option] = process.argv.slice(2);
+const [module, folder, option, least] = process.argv.slice(2);
 const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
 const { memory, room, check, said } = instance.exports;
 
@@ -53,4 +53,8 @@ console.log(
   `wasm: ${counts.same} cases as the program says, ${counts.later} whose problem only the program finds, ` +
     `${counts.included} with included files, ${counts.different} different`,
 );
+if (option === "--at-least" && counts.same < Number(least)) {
+  console.log(`wasm: ${least} cases ended as the program says before`);
+  process.exit(1);
+}
 process.exit(counts.different > 0 ? 1 : 0);
