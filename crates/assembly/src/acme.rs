@@ -170,6 +170,8 @@ fn store(options: &AcmeOptions) -> Result<Option<StoreSettings>, SettingError> {
 mod tests {
     use std::fs;
 
+    use serow_config::options::without_options;
+
     use super::*;
 
     #[test]

@@ -162,33 +162,7 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(InterfaceC
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serow_config::{
-        options::without_options,
-        values::{Count, Span},
-    };
-
-    const INTERFACES: [Interface; 5] =
-        [Interface::Rack, Interface::Psgi, Interface::Wsgi, Interface::Asgi, Interface::PhpWorker];
-
-    #[test]
-    fn settings_of_other_interfaces_are_refused() {
-        let of_options = |change: fn(&mut ApplicationOptions)| {
-            let mut options = without_options::<ApplicationOptions>();
-            change(&mut options);
-            INTERFACES.map(|interface| {
-                let refused = refuse_meaningless(&options, interface);
-                refused.map_or_else(|error| error.to_string().contains(": leave it out"), |()| false)
-            })
-        };
-        assert_eq!(of_options(|_| {}), [false; 5]);
-        let transfer = of_options(|options| options.app_transfer_timeout = Some(Span(Duration::from_secs(9))));
-        assert_eq!(transfer, [false, false, false, true, false]);
-        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false, true]);
-        let threads = of_options(|options| options.threads = Some(Count::of(2)));
-        assert_eq!(threads, [false, false, false, false, true]);
-        let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
-        assert_eq!(collections, [false, true, true, true, true]);
-    }
+    use serow_config::options::without_options;
 
     #[test]
     fn a_module_without_a_callable_is_found_by_its_file() {
@@ -201,7 +175,7 @@ mod tests {
         let options = ApplicationOptions { chdir: Some(folder.path().to_owned()), ..without_options() };
         for name in ["wapp", "shop", "shop.web"] {
             let (interface, _, application) = find(OsStr::new(name), &options).unwrap();
-            assert_eq!((interface, &*application), (Interface::Wsgi, name));
+            assert_eq!((interface, &*application), (InterfaceChoice::Wsgi, name));
         }
         for (name, expected) in [
             ("wap", "here is neither a file wap nor a module wap.py"),
@@ -211,31 +185,6 @@ mod tests {
         ] {
             let error = find(OsStr::new(name), &options).unwrap_err().to_string();
             assert!(error.ends_with(expected), "{error}");
-        }
-    }
-
-    #[test]
-    fn names_say_which_interface() {
-        let cases = [
-            ("config.ru", Some(Interface::Rack)),
-            ("a.asgi/config.ru", Some(Interface::Rack)),
-            ("site/app.psgi", Some(Interface::Psgi)),
-            ("main:app", Some(Interface::Wsgi)),
-            ("main:make(\"a.asgi\")", Some(Interface::Wsgi)),
-            ("main.py", Some(Interface::Wsgi)),
-            ("site/main.py:app", Some(Interface::Wsgi)),
-            ("project.wsgi", Some(Interface::Wsgi)),
-            ("project.wsgi:application", Some(Interface::Wsgi)),
-            ("project.asgi", Some(Interface::Asgi)),
-            ("project.asgi:application", Some(Interface::Asgi)),
-            ("project/asgi.py", Some(Interface::Asgi)),
-            ("asgi.py:app", Some(Interface::Asgi)),
-            ("myasgi:app", Some(Interface::Wsgi)),
-            ("main", None),
-            ("server.js", None),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(interface_by_name(name), expected, "{name}");
         }
     }
 }

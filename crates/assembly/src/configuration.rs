@@ -7,6 +7,7 @@ use serow_config::{
     SettingError,
     checks::CheckedTables,
     options::GeneralOptions,
+    routing::conditions,
     tables::{
         root::{AccountTable, RootTable},
         sites::SiteTable,
@@ -26,7 +27,7 @@ use crate::{
     descriptor_shares::Shares,
     fleet,
     logs::{self, Logs},
-    matching, notes,
+    notes,
     proxying::Proxying,
     renewed_files,
     route_numbers::{RouteNumbers, trusted},
@@ -70,7 +71,7 @@ pub(crate) fn of(
     let note_attempts = logs::read_attempts(&general.logging, &sites);
     let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
-    let (scope, logs) = (Scope::new(matching::maps(maps, problems)), Logs::new(folder, problems));
+    let (scope, logs) = (Scope::new(conditions::maps(maps, problems)), Logs::new(folder, problems));
     let root_logs = logs.root(&general.logging, &scope, &sites);
     let (certificate_files, has_client_authorities) =
         (renewed_files(&general.tls), general.tls.tls_client_ca.is_some());

@@ -203,8 +203,8 @@ mod tests {
             rule("/a/*", Freshness::For(Duration::from_secs(10_800))),
             rule("*", Freshness::For(Duration::from_secs(3600))),
         ];
-        assert_eq!(freshness(options(&words).caching).unwrap(), expected);
-        let twice = freshness(options(&["--expires=1h", "--cache-control=no-cache"]).caching);
+        assert_eq!(freshness(options(&words).caching), expected);
+        let twice = folder_settings(options(&["--expires=1h", "--cache-control=no-cache"]), 1);
         assert!(twice.unwrap_err().text.contains("only one"));
     }
 

@@ -6,15 +6,21 @@ mod folder;
 mod php;
 mod route;
 
-use std::{cell::RefCell, fmt::Display, path::Path, rc::Rc, str::FromStr, sync::Arc};
+use std::{cell::RefCell, path::Path, rc::Rc, sync::Arc};
 
 use serow_config::{
+    routing::{
+        header_rules::{HeaderMeaning, HeaderReading},
+        internal,
+        route_reading::RouteReading,
+        site_places::{SitePlaces, of_router},
+    },
     site_addresses::SiteAddresses,
     tables::sites::{RouteTable, SiteContent, SiteTable},
     values::NetworkRule,
 };
-use serow_document::{Place, Problem, Problems};
-use serow_router::{Action, HostPattern, Route, Router, Site};
+use serow_document::{Problem, Problems};
+use serow_router::{Action, Route, Router, Site};
 use serow_site::{
     Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler,
     SitePolicies,
@@ -29,15 +35,13 @@ use crate::{
     caching::Caching,
     dav_scopes::DavScopes,
     descriptor_shares::Shares,
-    header_rules::{HeaderMeaning, HeaderReading},
-    internal,
+    internal_roots,
     logs::{Logs, PlacedLogs, capture_names},
     policies::Policies,
     proxying::{ProxyScopes, Proxying},
     route_numbers::{NumberedRoute, RouteNumbers, trusted},
     scripting::Scripting,
     site_listeners::site_by_address,
-    site_places::{SitePlaces, of_router},
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -97,7 +101,7 @@ impl Routing<'_> {
         let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
         let logs = self.logs.inside(self.root_logs, log.access_log.as_ref(), &scope, names, &place);
         let trusted = content.trust().map(trusted);
-        let hosts = self.hosts(settings.hosts, &place.key("hosts"));
+        let hosts = self.reading().hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
         let guard = self.access.guard(None, &access, &name, &place);
@@ -147,7 +151,7 @@ impl Routing<'_> {
         let phases = PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() };
         let (action, answering) = in_phases(action, phases, EVERYTHING);
         let mark = self.numbers.mark(numbered, &action);
-        let routes = vec![Route { mark, answering, ..Route::new(self.text(EVERYTHING, &place)?, action) }];
+        let routes = vec![Route { mark, answering, ..Route::new(self.reading().text(EVERYTHING, &place)?, action) }];
         let number = self.numbers.site(logs);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
@@ -164,7 +168,7 @@ impl Routing<'_> {
         if tables.is_empty() {
             return Some(None);
         }
-        let roots = internal::roots(&tables, self.folder);
+        let roots = internal_roots::roots(&tables, self.folder);
         let routes: Vec<_> = tables.into_iter().map(|route| self.route(route, site)).collect();
         let routes = routes.into_iter().collect::<Option<_>>()?;
         let HeaderMeaning { responses: headers, requests: request_headers } = HeaderMeaning::clone(headers?);
@@ -177,24 +181,12 @@ impl Routing<'_> {
         Policies { folder: self.folder, problems: self.problems }
     }
 
+    fn reading(&self) -> RouteReading<'_> {
+        RouteReading { problems: self.problems }
+    }
+
     fn headers<'s>(&'s self, scope: &'s Scope) -> HeaderReading<'s> {
         HeaderReading { scope, problems: self.problems }
-    }
-
-    fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
-        let Some(table) = table else { return Some(Vec::new()) };
-        if table.is_empty() {
-            let text = "there is no host: name one, or leave the key out for all hosts that no other site has";
-            return self.noted(Err(Problem::of_value(place.clone(), text)));
-        }
-        let hosts = table.iter().enumerate();
-        let hosts: Vec<_> = hosts.map(|(number, host)| self.text(host, &place.element(number))).collect();
-        hosts.into_iter().collect()
-    }
-
-    /// A text that says what is wrong with it.
-    fn text<T: FromStr<Err: Display>>(&self, text: &str, place: &Place) -> Option<T> {
-        self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
     }
 
     fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {

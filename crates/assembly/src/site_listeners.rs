@@ -1,10 +1,8 @@
 //! The handler of sites, some of which have addresses of their own.
 
-use std::net::SocketAddr;
-
-use serow_config::site_addresses::SiteAddresses;
+use serow_config::site_addresses::{SiteAddresses, SiteRouter};
 use serow_gateway::TrustedProxies;
-use serow_router::{Router, RouterError, Site as RouterSite};
+use serow_router::{RouterError, Site as RouterSite};
 use serow_site::{RouteHandler, Scripts, Site, SitePolicies, SiteScripts, SitesByAddress};
 
 /// The handler of these sites, which have these policies. An error is about the sites by their numbers here.
@@ -15,27 +13,20 @@ pub(crate) fn site_by_address(
     scripts: &[Scripts],
     trusted: &TrustedProxies,
 ) -> Result<Site, RouterError> {
-    if addresses.own.is_empty() {
-        let router = Router::new(sites)?.with_trusted(trusted.clone());
-        let (policies, scripts) = (policies.clone(), SiteScripts::new(scripts.to_vec(), &router, policies));
-        return Ok(Site::Routed { router, policies, scripts });
-    }
-    let routed = |is_member: &dyn Fn(&[SocketAddr]) -> bool| {
-        let members = addresses.of_sites.iter().enumerate().filter(|(_, own)| is_member(own));
-        let numbers: Vec<usize> = members.map(|(number, _)| number).collect();
-        let members = numbers.iter().filter_map(|number| sites.get(*number).cloned()).collect();
-        let router = Router::new(members).map_err(|error| error.of_some(&numbers))?;
+    let routed = |SiteRouter { router, sites }: SiteRouter<RouteHandler>| {
         let router = router.with_trusted(trusted.clone());
-        let policies = policies.of_some(&numbers);
-        let scripts = numbers.iter().filter_map(|number| scripts.get(*number).cloned()).collect();
+        let policies = sites.as_ref().map_or_else(|| policies.clone(), |numbers| policies.of_some(numbers));
+        let scripts = match sites {
+            Some(numbers) => numbers.iter().filter_map(|number| scripts.get(*number).cloned()).collect(),
+            None => scripts.to_vec(),
+        };
         let scripts = SiteScripts::new(scripts, &router, &policies);
-        Ok(Site::Routed { router, policies, scripts })
+        Site::Routed { router, policies, scripts }
     };
-    let of_address = |address: &SocketAddr| {
-        let is_of_root = addresses.of_root.contains(address);
-        let is_member = |own: &[SocketAddr]| own.contains(address) || own.is_empty() && is_of_root;
-        Ok((*address, routed(&is_member)?))
-    };
-    let own = addresses.own.iter().map(of_address).collect::<Result<_, _>>()?;
-    Ok(Site::ByAddress(SitesByAddress::new(own, routed(&<[_]>::is_empty)?)))
+    let routers = addresses.routers(sites)?;
+    if routers.by_address.is_empty() {
+        return Ok(routed(routers.others));
+    }
+    let own = routers.by_address.into_iter().map(|(address, router)| (address, routed(router))).collect();
+    Ok(Site::ByAddress(SitesByAddress::new(own, routed(routers.others))))
 }

@@ -16,7 +16,7 @@ pub use self::{
     application::{application, interface, interface_by_name, lifetime, program},
     folder::folder,
     root::{CheckedTables, check},
-    sites::app_problem,
+    sites::{app_problem, served_folder},
     tls::{certificate_names, tls},
     upstream::upstream,
 };

@@ -9,6 +9,7 @@
 //! | the values of keys: addresses, sizes, times, names and rules | [`values`] |
 //! | paths are relative to the folder of the file | `paths.rs` |
 //! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
+//! | sites and routes as the router needs them | `routing.rs`, `routing/` |
 //! | listeners of the root, and addresses of single sites | `listeners.rs`, `site_addresses.rs` |
 //! | the schema for editors, and the reference | `shape.rs`, `schema.rs`, `schema/` |
 //! | the file without comments and defaults | `explanation.rs` |
@@ -29,6 +30,7 @@ pub mod markdown;
 pub mod options;
 pub mod paths;
 mod reading;
+pub mod routing;
 mod schema;
 mod setting_error;
 mod shape;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serow_document::{Problem, Problems};
 use serow_message::Address;
+use serow_router::{Router, RouterError, Site};
 
 use crate::{listeners::overlap, options::ListeningOptions, tables::sites::SiteTable, values::ListenRule};
 
@@ -60,6 +61,52 @@ impl SiteAddresses {
         listeners.own = own;
         listeners
     }
+
+    /// The routers of these sites. An error is about the sites by their numbers here.
+    ///
+    /// # Errors
+    ///
+    /// Sites or routes that contradict each other.
+    pub fn routers<H: Clone>(&self, sites: Vec<Site<H>>) -> Result<Routers<H>, RouterError> {
+        if self.own.is_empty() {
+            return Ok(Routers {
+                by_address: Vec::new(),
+                others: SiteRouter { router: Router::new(sites)?, sites: None },
+            });
+        }
+        let routed = |is_member: &dyn Fn(&[SocketAddr]) -> bool| {
+            let members = self.of_sites.iter().enumerate().filter(|(_, own)| is_member(own));
+            let numbers: Vec<usize> = members.map(|(number, _)| number).collect();
+            let members = numbers.iter().filter_map(|number| sites.get(*number).cloned()).collect();
+            let router = Router::new(members).map_err(|error: RouterError| error.of_some(&numbers))?;
+            Ok(SiteRouter { router, sites: Some(numbers) })
+        };
+        let of_address = |address: &SocketAddr| {
+            let is_of_root = self.of_root.contains(address);
+            let is_member = |own: &[SocketAddr]| own.contains(address) || own.is_empty() && is_of_root;
+            Ok((*address, routed(&is_member)?))
+        };
+        let by_address = self.own.iter().map(of_address).collect::<Result<_, RouterError>>()?;
+        Ok(Routers { by_address, others: routed(&<[_]>::is_empty)? })
+    }
+}
+
+/// The routers of all addresses.
+#[derive(Debug)]
+pub struct Routers<H> {
+    /// Those of addresses of single sites.
+    pub by_address: Vec<(SocketAddr, SiteRouter<H>)>,
+    /// That of all other addresses.
+    pub others: SiteRouter<H>,
+}
+
+/// A router of some sites.
+#[derive(Debug)]
+pub struct SiteRouter<H> {
+    /// The router.
+    pub router: Router<H>,
+    /// The numbers of its sites; `None` for all.
+    pub sites: Option<Vec<usize>>,
 }
 
 /// Adds an address of a site, unless it is there.

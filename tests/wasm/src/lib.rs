@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use serow_config::{ConfigurationError, explanation, gather, root_table, with_tables};
+use serow_config::{ConfigurationError, explanation, gather, root_table, routing, with_tables};
 use serow_document::{Fault, Files};
 
 static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -43,7 +43,11 @@ fn explained(text: &[u8]) -> Result<String, ConfigurationError> {
     let text = String::from_utf8_lossy(text).into_owned();
     let sources = gather(Path::new("serow.toml"), text, &mut NoFiles)?;
     let explained = |faults: Vec<Fault>| ConfigurationError::of_faults(&sources, &faults);
-    with_tables(&sources, Path::new(""), |_, _, _| Some(())).map_err(explained)?;
+    with_tables(&sources, Path::new(""), |tables, _, problems| {
+        routing::check(&tables, problems);
+        Some(())
+    })
+    .map_err(explained)?;
     root_table(&sources).map(|table| explanation(&table)).map_err(explained)
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serow_config::{
-    SettingError,
-    options::FolderOptions,
+    SettingError, checks,
     paths::resolved,
+    routing::route_paths::shown,
     tables::{
         compression::CompressionSetting,
         handlers::{FilesTable, MissingChoice},
@@ -20,7 +20,7 @@ use serow_webdav::{Dav, DavSite, PathScope};
 use super::{EVERYTHING, Routing};
 use crate::{
     dav_scopes::DavScope, folder::folder_error, folder_settings, policies::Policies, route_numbers::trusted,
-    route_paths::shown, write_settings,
+    write_settings,
 };
 
 impl Routing<'_> {
@@ -43,24 +43,11 @@ impl Routing<'_> {
         (shown, place): (&str, &Place),
     ) -> Option<Action<Content>> {
         let FilesTable { settings, folder } = table;
-        if settings.root.as_os_str().is_empty() {
-            let text = "the path is empty: name a folder; \".\" is that of this file";
-            return self.noted(Err(Problem::of_value(place.key("root"), text)));
-        }
+        self.noted(checks::served_folder(&settings, &folder, path, place))?;
         let is_next = settings.missing == MissingChoice::Next;
-        let instead = [("spa", folder.content.spa.is_some()), ("not-found", folder.content.not_found.is_some())];
-        if let Some((key, _)) = instead.into_iter().find(|(_, is_given)| is_next && *is_given) {
-            let text =
-                format!("`{key}` is never sent, since missing = \"next\" leaves missing files to the next route");
-            return self.noted(Err(Problem::of_key(place.key(key), text)));
-        }
         let write = write_settings(&folder.content);
-        if is_next && write.is_some() {
-            let text = "with missing = \"next\", the folder answers GET and HEAD only: make a route with `write` below another \
-                        path, or with `methods`";
-            return self.noted(Err(Problem::of_key(place.key("write"), text)));
-        }
-        let stripped = self.stripped(settings.strip_prefix, path, &folder, place)?;
+        // It leaves the path of the route out of the path of a file.
+        let stripped = settings.strip_prefix.then(|| Rewrite::new(&format!("{}/*", path.trim_end_matches("/*")), "/*"));
         let root = resolved(&settings.root, self.folder);
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
@@ -90,23 +77,5 @@ impl Routing<'_> {
             None => Content::Files(files),
         };
         Some(if is_next { Action::Try(files) } else { Action::Handle(files) })
-    }
-
-    /// The rule that leaves the path of a route out of the path of a file, if there is to be one.
-    fn stripped(&self, is_wanted: bool, path: &str, folder: &FolderOptions, place: &Place) -> Option<Option<Rewrite>> {
-        if !is_wanted {
-            return Some(None);
-        }
-        let refuse = |text: &str| self.noted(Err(Problem::of_key(place.key("strip-prefix"), text)));
-        let prefix = path.strip_suffix("/*").filter(|prefix| prefix.starts_with('/') && !prefix.contains('*'));
-        let Some(prefix) = prefix else {
-            return refuse("`strip-prefix` needs a route whose path is a prefix and a star, as in path = \"/docs/*\"");
-        };
-        if !folder.content.rewrite.is_empty() {
-            return refuse(
-                "`strip-prefix` and `rewrite` cannot be combined: write the prefix into the rules of `rewrite`",
-            );
-        }
-        Some(Some(Rewrite::new(&format!("{prefix}/*"), "/*")))
     }
 }

@@ -6,6 +6,7 @@ use serow_config::{
     SettingError,
     options::{CachingOptions, ContentOptions, FolderOptions, ForwardingOptions, ListingChoice, without_options},
     paths::resolved,
+    routing::route_paths::shown,
     tables::{
         php::{PhpRequestSettings, PhpSettings as PhpTableSettings, PhpTable},
         texts::Texts,
@@ -20,9 +21,7 @@ use serow_router::Action;
 use serow_site::Content;
 
 use super::{EVERYTHING, Routing};
-use crate::{
-    PhpPlace, applications::OwnPhp, folder::folder_error, folder_settings, proxying::ProxyScopes, route_paths::shown,
-};
+use crate::{PhpPlace, applications::OwnPhp, folder::folder_error, folder_settings, proxying::ProxyScopes};
 
 impl Routing<'_> {
     /// The only folder of scripts of the site with this name.

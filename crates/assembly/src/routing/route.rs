@@ -3,6 +3,12 @@
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serow_config::{
+    routing::{
+        conditions::Matching,
+        header_rules::HeaderMeaning,
+        own_settings::OwnSettings,
+        route_paths::{self, of_route, shown},
+    },
     tables::{
         access::AccessSettings,
         handlers::HandlerTable,
@@ -22,13 +28,9 @@ use super::{Routing, in_phases};
 use crate::{
     body_limits::BodyReader,
     dav_scopes::DavScope,
-    header_rules::HeaderMeaning,
     logs::PlacedLogs,
-    matching::Matching,
-    own_settings::OwnSettings,
     proxying::ProxyScopes,
     route_numbers::{NumberedRoute, trusted},
-    route_paths::{self, of_route, shown},
 };
 
 /// The parts of its site that a route uses.
@@ -58,7 +60,7 @@ impl Routing<'_> {
         let trusted = handler.trust().map(trusted);
         let path = self.noted(route_paths::pattern(settings.path.as_ref(), &place.key("path")));
         let expression = settings.path_regex.as_deref();
-        let expression = match expression.map(|text| self.expression(text, &place.key("path-regex"))) {
+        let expression = match expression.map(|text| self.reading().expression(text, &place.key("path-regex"))) {
             None => None,
             Some(expression) => Some(expression?),
         };
@@ -72,7 +74,7 @@ impl Routing<'_> {
         let RouteSettings { path: own_path, path_regex, methods: own_methods, name: own_name, .. } = &settings;
         let matched = format!("{own_path:?} {path_regex:?} {own_methods:?} {when:?} {own_name:?}");
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
-        let methods = self.methods(settings.methods.as_deref(), &place.key("methods"));
+        let methods = self.reading().methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
@@ -92,9 +94,9 @@ impl Routing<'_> {
             HandlerTable::Php(php) => {
                 self.php(*php, ProxyScopes { site: site.scope, route: &scope }, (&shown, &place.key("php")))
             }
-            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &scope, &place.key("redirect")),
-            HandlerTable::Respond(response) => self.respond(response, &scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.rewrite(&table.rewrite, &scope, &place.key("rewrite")),
+            HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
+            HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
+            HandlerTable::Rewrite(table) => self.reading().rewrite(&table.rewrite, &scope, &place.key("rewrite")),
         };
         let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
         let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use serow_assembly::{Application, ApplicationHost};
+use serow_assembly::ApplicationHost;
+use serow_site::Application;
 
 #[test]
 fn applications_are_files_or_modules_beside_the_settings_file() {

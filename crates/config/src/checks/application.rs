@@ -183,3 +183,67 @@ fn root_path(options: &ApplicationOptions) -> Result<(), SettingError> {
     let text = format!("`root-path`: {written:?} is not a path of letters, digits and -._~: write one as in /shop");
     Err(SettingError::new("root-path", text))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        options::without_options,
+        values::{Count, Span},
+    };
+
+    const INTERFACES: [InterfaceChoice; 5] = [
+        InterfaceChoice::Rack,
+        InterfaceChoice::Psgi,
+        InterfaceChoice::Wsgi,
+        InterfaceChoice::Asgi,
+        InterfaceChoice::PhpWorker,
+    ];
+
+    #[test]
+    fn settings_of_other_interfaces_are_refused() {
+        let of_options = |change: fn(&mut ApplicationOptions)| {
+            let mut options = without_options::<ApplicationOptions>();
+            change(&mut options);
+            INTERFACES.map(|choice| {
+                let refused = interface(&options, choice);
+                refused.map_or_else(|error| error.to_string().contains(": leave it out"), |()| false)
+            })
+        };
+        assert_eq!(of_options(|_| {}), [false; 5]);
+        let transfer = of_options(|options| options.app_transfer_timeout = Some(Span(Duration::from_secs(9))));
+        assert_eq!(transfer, [false, false, false, true, false]);
+        assert_eq!(of_options(|options| options.websocket_compression = Some(false)), [true, true, true, false, true]);
+        let threads = of_options(|options| options.threads = Some(Count::of(2)));
+        assert_eq!(threads, [false, false, false, false, true]);
+        let collections = of_options(|options| options.out_of_band_gc = Some(Count::of(5)));
+        assert_eq!(collections, [false, true, true, true, true]);
+    }
+
+    #[test]
+    fn names_say_which_interface() {
+        let cases = [
+            ("config.ru", Some(InterfaceChoice::Rack)),
+            ("a.asgi/config.ru", Some(InterfaceChoice::Rack)),
+            ("site/app.psgi", Some(InterfaceChoice::Psgi)),
+            ("main:app", Some(InterfaceChoice::Wsgi)),
+            ("main:make(\"a.asgi\")", Some(InterfaceChoice::Wsgi)),
+            ("main.py", Some(InterfaceChoice::Wsgi)),
+            ("site/main.py:app", Some(InterfaceChoice::Wsgi)),
+            ("project.wsgi", Some(InterfaceChoice::Wsgi)),
+            ("project.wsgi:application", Some(InterfaceChoice::Wsgi)),
+            ("project.asgi", Some(InterfaceChoice::Asgi)),
+            ("project.asgi:application", Some(InterfaceChoice::Asgi)),
+            ("project/asgi.py", Some(InterfaceChoice::Asgi)),
+            ("asgi.py:app", Some(InterfaceChoice::Asgi)),
+            ("myasgi:app", Some(InterfaceChoice::Wsgi)),
+            ("main", None),
+            ("server.js", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(interface_by_name(name), expected, "{name}");
+        }
+    }
+}

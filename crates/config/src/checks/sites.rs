@@ -5,9 +5,10 @@ use serow_document::{Place, Problem, Problems};
 use super::{application, folder, program};
 use crate::{
     SettingError,
+    options::FolderOptions,
     tables::{
         applications::{AppKind, AppTable},
-        handlers::{FilesTable, HandlerTable},
+        handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice},
         sites::{SiteContent, SiteTable},
     },
 };
@@ -16,13 +17,15 @@ use crate::{
 pub(super) fn check(sites: &[SiteTable], problems: &Problems) {
     for site in sites {
         match &site.content {
-            SiteContent::Files(table) => files(table, &site.place, problems),
+            SiteContent::Files(table) => files(table, "/*", &site.place, problems),
             SiteContent::App(table) => app(table, &site.place, problems),
             SiteContent::Cgi(_) | SiteContent::Php(_) | SiteContent::Proxy(_) => {}
             SiteContent::Routes(routes) => {
                 for route in routes {
                     match &route.handler {
-                        HandlerTable::Files(table) => files(table, &route.place, problems),
+                        HandlerTable::Files(table) => {
+                            files(table, route.settings.only_path().unwrap_or_default(), &route.place, problems);
+                        }
                         HandlerTable::App(table) => app(table, &route.place, problems),
                         _ => {}
                     }
@@ -32,10 +35,53 @@ pub(super) fn check(sites: &[SiteTable], problems: &Problems) {
     }
 }
 
-fn files(table: &FilesTable, place: &Place, problems: &Problems) {
-    if let Err(found) = folder(&table.folder) {
-        problems.add(found.problem(&place.key("files")));
+fn files(table: &FilesTable, path: &str, place: &Place, problems: &Problems) {
+    let place = place.key("files");
+    let checked = served_folder(&table.settings, &table.folder, path, &place);
+    if let Err(problem) = checked.and_then(|()| folder(&table.folder).map_err(|found| found.problem(&place))) {
+        problems.add(problem);
     }
+}
+
+/// Refuses keys of a folder that mean nothing together, in a route for this path.
+///
+/// # Errors
+///
+/// The first of them, and the remedy.
+pub fn served_folder(
+    settings: &FilesSettings,
+    folder: &FolderOptions,
+    path: &str,
+    place: &Place,
+) -> Result<(), Problem> {
+    let content = &folder.content;
+    if settings.root.as_os_str().is_empty() {
+        let text = "the path is empty: name a folder; \".\" is that of this file";
+        return Err(Problem::of_value(place.key("root"), text));
+    }
+    let is_next = settings.missing == MissingChoice::Next;
+    let instead = [("spa", content.spa.is_some()), ("not-found", content.not_found.is_some())];
+    if let Some((key, _)) = instead.into_iter().find(|(_, is_given)| is_next && *is_given) {
+        let text = format!("`{key}` is never sent, since missing = \"next\" leaves missing files to the next route");
+        return Err(Problem::of_key(place.key(key), text));
+    }
+    if is_next && content.write.is_on() {
+        let text = "with missing = \"next\", the folder answers GET and HEAD only: make a route with `write` below another \
+                    path, or with `methods`";
+        return Err(Problem::of_key(place.key("write"), text));
+    }
+    if !settings.strip_prefix {
+        return Ok(());
+    }
+    let prefix = path.strip_suffix("/*").filter(|prefix| prefix.starts_with('/') && !prefix.contains('*'));
+    let text = if prefix.is_none() {
+        "`strip-prefix` needs a route whose path is a prefix and a star, as in path = \"/docs/*\""
+    } else if !content.rewrite.is_empty() {
+        "`strip-prefix` and `rewrite` cannot be combined: write the prefix into the rules of `rewrite`"
+    } else {
+        return Ok(());
+    };
+    Err(Problem::of_key(place.key("strip-prefix"), text))
 }
 
 fn app(table: &AppTable, place: &Place, problems: &Problems) {

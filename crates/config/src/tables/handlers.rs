@@ -101,7 +101,7 @@ pub struct RedirectTable {
 }
 
 /// A response that is always the same.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct RespondTable {
     /// The status.

@@ -12,7 +12,7 @@ use serow_document::Place;
 use crate::tables::{FromTable, TableReading};
 
 /// A map.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MapTable {
     /// Its own keys.
     pub settings: MapSettings,
@@ -21,7 +21,7 @@ pub struct MapTable {
 }
 
 /// A map, as nginx has them.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct MapSettings {
     /// Text to look up, with variables such as $http_user_agent.

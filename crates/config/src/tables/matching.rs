@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Conditions that a request must meet besides its path and method.
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct WhenTable {
     /// Request header fields, with patterns of their values: { Accept-Language = "de*" }.

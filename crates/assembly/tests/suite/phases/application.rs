@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path, thread};
 
-use serow_assembly::Application;
 use serow_processes::Workers;
+use serow_site::Application;
 
 /// Writes the application into this folder.
 pub(super) fn write(folder: &Path) {

@@ -1,22 +1,14 @@
-//! Internal routes: which responses lead there, and to which folders.
+//! Internal routes: which responses lead there.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
-
-use serow_config::{
-    paths::resolved,
-    tables::{
-        handlers::HandlerTable,
-        sites::{RouteTable, SiteContent},
-    },
-};
 use serow_document::{Place, Problem};
-use serow_site::InternalRoot;
+
+use crate::tables::{
+    handlers::HandlerTable,
+    sites::{RouteTable, SiteContent},
+};
 
 /// The problems of the internal routes of a site, and of the handlers whose responses lead to them.
-pub(crate) fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
+pub fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
     let routes = match content {
         SiteContent::Routes(routes) => &routes[..],
         _ => &[],
@@ -50,29 +42,4 @@ fn place_of_demand(route: &RouteTable) -> Option<Place> {
         HandlerTable::Proxy(proxy) if proxy.forwarding.accel_redirect == Some(true) => Some(route.place.key("proxy")),
         _ => None,
     }
-}
-
-/// The folders of internal routes, where the settings file is in this folder: as they are written, since applications
-/// may name files so, and without links, since others ask the system.
-pub(crate) fn roots(routes: &[RouteTable], folder: &Path) -> Vec<InternalRoot> {
-    let mut roots: Vec<InternalRoot> = Vec::new();
-    for route in routes {
-        let HandlerTable::Files(files) = &route.handler else { continue };
-        let path = route.settings.only_path().unwrap_or_default();
-        let prefix = if files.settings.strip_prefix { path.trim_end_matches("/*") } else { "" };
-        let written = resolved(&files.settings.root, folder);
-        let folders = [std::path::absolute(&written).ok(), fs::canonicalize(&written).ok()];
-        for folder in folders.into_iter().flatten().map(without_dots) {
-            let root = InternalRoot { folder, prefix: prefix.to_owned() };
-            if !roots.contains(&root) {
-                roots.push(root);
-            }
-        }
-    }
-    roots
-}
-
-/// The same path without `.`, with which no application names files.
-fn without_dots(path: PathBuf) -> PathBuf {
-    path.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }

@@ -2,19 +2,20 @@
 
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
-use serow::Scheme;
-use serow_config::tables::{
-    maps::{MapSettings, MapTable},
-    matching::{Patterns, SchemeChoice, WhenTable},
-};
 use serow_document::{Place, Problem, Problems};
+use serow_message::Scheme;
 use serow_router::{Conditions, HostPatterns, Networks};
 use serow_variables::{
     Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
 };
 
+use crate::tables::{
+    maps::{MapSettings, MapTable},
+    matching::{Patterns, SchemeChoice, WhenTable},
+};
+
 /// The maps of a file; none where one is wrong.
-pub(crate) fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {
+pub fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {
     let places: Vec<Place> = tables.iter().map(|table| table.place.clone()).collect();
     let maps: Vec<VariableMap> = tables.into_iter().map(|table| variable_map(table.settings)).collect();
     let note = |error: &InvalidMap| {
@@ -38,14 +39,16 @@ fn variable_map(MapSettings { from, to, values, default }: MapSettings) -> Varia
 }
 
 /// Reads conditions, and notes what is wrong with them.
-pub(crate) struct Matching<'a> {
-    pub(crate) scope: &'a Scope,
-    pub(crate) problems: &'a Problems,
+pub struct Matching<'a> {
+    /// Which variables texts may name.
+    pub scope: &'a Scope,
+    /// Where problems are reported.
+    pub problems: &'a Problems,
 }
 
 impl Matching<'_> {
     /// The conditions of a route; nothing where something is wrong.
-    pub(crate) fn conditions(&self, path: Option<Expression>, when: WhenTable, place: &Place) -> Option<Conditions> {
+    pub fn conditions(&self, path: Option<Expression>, when: WhenTable, place: &Place) -> Option<Conditions> {
         let WhenTable { header, cookie, query, variable, client, scheme, host } = when;
         let fields = self.named(header, Letters::AnyCase, &place.key("header"));
         let cookies = self.named(cookie, Letters::Exact, &place.key("cookie"));

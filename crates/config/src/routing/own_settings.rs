@@ -1,15 +1,15 @@
 //! The settings of a single route, and those that have no effect there.
 
-use serow_config::tables::{
+use serow_document::{Place, Problem};
+use serow_router::Action;
+
+use crate::tables::{
     access::AccessSettings, header_rules::HeaderRuleSettings, logs::LogSettings, policies::PolicySettings,
     sites::RouteSettings,
 };
-use serow_document::{Place, Problem};
-use serow_router::Action;
-use serow_site::Content;
 
 /// The settings that are written in a route, beside its content.
-pub(crate) struct OwnSettings<'a> {
+pub struct OwnSettings<'a> {
     settings: &'a RouteSettings,
     header_rules: &'a HeaderRuleSettings,
     log: &'a LogSettings,
@@ -31,7 +31,8 @@ enum Kind {
 }
 
 impl<'a> OwnSettings<'a> {
-    pub(crate) fn new(
+    /// Those of a route.
+    pub fn new(
         settings: &'a RouteSettings,
         header_rules: &'a HeaderRuleSettings,
         log: &'a LogSettings,
@@ -41,7 +42,7 @@ impl<'a> OwnSettings<'a> {
     }
 
     /// The action, unless a setting would have no effect in a route with it.
-    pub(crate) fn have_effect(&self, action: Action<Content>, place: &Place) -> Result<Action<Content>, Problem> {
+    pub fn have_effect<T>(&self, action: Action<T>, place: &Place) -> Result<Action<T>, Problem> {
         let kind = Kind::of(&action);
         let refusal = |key: &&'static str| Some((*key, self.refusal(key, kind)?));
         match self.given().iter().find_map(refusal) {
@@ -114,7 +115,7 @@ impl Kind {
         }
     }
 
-    fn of(action: &Action<Content>) -> Self {
+    fn of<T>(action: &Action<T>) -> Self {
         match action {
             Action::Handle(_) => Self::Content,
             Action::Try(_) => Self::Attempt,

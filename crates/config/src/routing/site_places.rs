@@ -1,18 +1,20 @@
 //! Where sites and routes stand, and the router's errors about those that contradict each other.
 
-use serow_config::tables::sites::{SiteContent, SiteTable};
 use serow_document::{Place, Problem};
 use serow_router::RouterError;
 
+use crate::tables::sites::{SiteContent, SiteTable};
+
 /// Where a site and its routes stand.
-pub(crate) struct SitePlaces {
+pub struct SitePlaces {
     site: Place,
     /// The routes, and whether they are internal.
     routes: Vec<(Place, bool)>,
 }
 
 impl SitePlaces {
-    pub(crate) fn new(site: &SiteTable) -> Self {
+    /// Those of a site.
+    pub fn new(site: &SiteTable) -> Self {
         let routes = match &site.content {
             SiteContent::App(_)
             | SiteContent::Cgi(_)
@@ -33,7 +35,7 @@ impl SitePlaces {
     }
 
     /// An error of the router of the internal routes, at the place of the site or route that it is about.
-    pub(crate) fn of_internal(&self, error: RouterError, site: usize) -> Problem {
+    pub fn of_internal(&self, error: RouterError, site: usize) -> Problem {
         self.problem(&error.renumbered(site, |route| self.number(route, true)))
     }
 
@@ -47,7 +49,7 @@ impl SitePlaces {
 }
 
 /// An error of the router about sites that contradict each other, at the place of the site or route.
-pub(crate) fn of_router(error: RouterError, places: &[SitePlaces]) -> Problem {
+pub fn of_router(error: RouterError, places: &[SitePlaces]) -> Problem {
     let site = error.site();
     match places.get(site) {
         Some(places) => places.problem(&error.renumbered(site, |route| places.number(route, false))),

@@ -2,28 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use serow_config::tables::header_rules::{HeaderRuleSettings, HeaderRuleTable};
 use serow_document::{Place, Problem, Problems};
 use serow_router::{ChangeProblem, HeaderChanges, HeaderOperation, HeaderRule, InvalidChange, RuleSubject};
 use serow_variables::Scope;
 
+use crate::tables::header_rules::{HeaderRuleSettings, HeaderRuleTable};
+
 /// Finds out what changes of header fields mean, and notes what means nothing.
-pub(crate) struct HeaderReading<'a> {
+pub struct HeaderReading<'a> {
     /// Which variables values may name.
-    pub(crate) scope: &'a Scope,
-    pub(crate) problems: &'a Problems,
+    pub scope: &'a Scope,
+    /// Where problems are reported.
+    pub problems: &'a Problems,
 }
 
 /// The changes that a site or a route makes to header fields.
 #[derive(Clone)]
-pub(crate) struct HeaderMeaning {
-    pub(crate) responses: HeaderChanges,
-    pub(crate) requests: HeaderChanges,
+pub struct HeaderMeaning {
+    /// Those of responses.
+    pub responses: HeaderChanges,
+    /// Those of requests.
+    pub requests: HeaderChanges,
 }
 
 impl HeaderReading<'_> {
     /// The changes of a site or a route that stands here; nothing where something is wrong.
-    pub(crate) fn changes(
+    pub fn changes(
         &self,
         set: &BTreeMap<String, String>,
         rules: &HeaderRuleSettings,

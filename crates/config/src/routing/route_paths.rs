@@ -1,11 +1,12 @@
 //! The paths of a route, and how messages name it by them.
 
-use serow_config::tables::texts::Texts;
 use serow_document::{Place, Problem, Step};
 use serow_router::PathPattern;
 
+use crate::tables::texts::Texts;
+
 /// The pattern of all paths that a route names; that of every path, if it names none.
-pub(crate) fn pattern(texts: Option<&Texts>, place: &Place) -> Result<PathPattern, Problem> {
+pub fn pattern(texts: Option<&Texts>, place: &Place) -> Result<PathPattern, Problem> {
     let Some(Texts(texts)) = texts else { return Ok(PathPattern::any()) };
     let parse = |(number, text): (usize, &String)| {
         let place = if texts.len() == 1 { place.clone() } else { place.element(number) };
@@ -27,7 +28,7 @@ pub(crate) fn pattern(texts: Option<&Texts>, place: &Place) -> Result<PathPatter
 }
 
 /// How messages name a route with these paths, which stands at this place.
-pub(crate) fn of_route(place: Option<&Place>, paths: &str) -> String {
+pub fn of_route(place: Option<&Place>, paths: &str) -> String {
     match place.and_then(|place| place.steps().last()) {
         Some(Step::Element(number)) => format!("route {}, {paths}", number + 1),
         _ => paths.to_owned(),
@@ -35,7 +36,7 @@ pub(crate) fn of_route(place: Option<&Place>, paths: &str) -> String {
 }
 
 /// The same with the site, of which this is the first host.
-pub(crate) fn shown(site: &str, place: Option<&Place>, paths: &str) -> String {
+pub fn shown(site: &str, place: Option<&Place>, paths: &str) -> String {
     let site = if site == "*" { "the site without hosts".to_owned() } else { format!("site {site}") };
     format!("{site}, {}", of_route(place, paths))
 }

@@ -1,0 +1,137 @@
+//! Sites and routes as the router needs them. The running server has handlers behind its routes; [`check`] finds what is wrong
+//! without them.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | hosts, methods, expressions; redirects, fixed responses, rewrites | `route_reading.rs` |
+//! | paths of a route, and how messages name it by them | `route_paths.rs` |
+//! | maps of variables, and conditions of routes | `conditions.rs` |
+//! | rules about header fields | `header_rules.rs` |
+//! | settings that have no effect in a route | `own_settings.rs` |
+//! | internal routes | `internal.rs` |
+//! | routes that are never reached, at their places | `site_places.rs` |
+
+pub mod conditions;
+pub mod header_rules;
+pub mod internal;
+pub mod own_settings;
+pub mod route_paths;
+pub mod route_reading;
+pub mod site_places;
+
+use serow_document::{Place, Problems};
+use serow_router::{Action, Route, Router, Site};
+use serow_variables::Scope;
+
+use self::{
+    conditions::Matching,
+    header_rules::{HeaderMeaning, HeaderReading},
+    own_settings::OwnSettings,
+    route_reading::RouteReading,
+    site_places::{SitePlaces, of_router},
+};
+use crate::{
+    checks::CheckedTables,
+    tables::{
+        handlers::{HandlerTable, MissingChoice},
+        sites::{RouteTable, SiteContent, SiteTable},
+    },
+};
+
+/// Finds what is wrong with the sites and routes of a settings file, without their handlers.
+pub fn check(tables: &CheckedTables, problems: &Problems) {
+    let scope = Scope::new(conditions::maps(tables.root.maps.clone(), problems));
+    let reading = SiteReading { scope: &scope, problems };
+    let sites = &tables.root.sites;
+    let places: Vec<_> = sites.iter().map(SitePlaces::new).collect();
+    let read: Vec<_> = sites.iter().zip(&places).enumerate().map(|(number, site)| reading.site(number, site)).collect();
+    let Some(read) = read.into_iter().collect::<Option<Vec<_>>>() else { return };
+    if let Err(error) = tables.addresses.routers(read).map(drop) {
+        problems.add(of_router(error, &places));
+    }
+}
+
+struct SiteReading<'a> {
+    scope: &'a Scope,
+    problems: &'a Problems,
+}
+
+impl SiteReading<'_> {
+    /// A site, with nothing behind its routes.
+    fn site(&self, number: usize, (table, places): (&SiteTable, &SitePlaces)) -> Option<Site<()>> {
+        let SiteTable { settings, header_rules, content, place, .. } = table;
+        let reading = RouteReading { problems: self.problems };
+        let host = settings.hosts.iter().flatten().next();
+        let scope = host.map_or(self.scope.clone(), |host| self.scope.of_site(host));
+        let hosts = reading.hosts(settings.hosts.clone(), &place.key("hosts"));
+        let headers = HeaderReading { scope: &scope, problems: self.problems };
+        let headers = headers.changes(&settings.headers, header_rules, place);
+        internal::problems(content, place).into_iter().for_each(|problem| self.problems.add(problem));
+        let tables = match content {
+            SiteContent::Routes(routes) => &routes[..],
+            _ => &[],
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.settings.internal);
+        let read = |tables: Vec<&RouteTable>| {
+            let routes: Vec<_> = tables.into_iter().map(|table| self.route(table, &scope)).collect();
+            routes.into_iter().collect::<Option<Vec<_>>>()
+        };
+        let (inside, outside) = (read(inside), read(outside));
+        let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+        let site = Site { hosts: hosts?, headers, request_headers, routes: outside?, number: None };
+        let inside = Site { hosts: Vec::new(), routes: inside?, ..site.clone() };
+        if !inside.routes.is_empty()
+            && let Err(error) = Router::new(vec![inside])
+        {
+            self.problems.add(places.of_internal(error, number));
+        }
+        match content {
+            SiteContent::Routes(_) => Some(site),
+            _ => Some(Site { routes: vec![Route::new(reading.text("/*", place)?, Action::Handle(()))], ..site }),
+        }
+    }
+
+    fn route(&self, table: &RouteTable, site: &Scope) -> Option<Route<()>> {
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
+        let reading = RouteReading { problems: self.problems };
+        let path = route_paths::pattern(settings.path.as_ref(), &place.key("path"));
+        let path = path.map_err(|problem| self.problems.add(problem)).ok();
+        let expression = settings.path_regex.as_ref().map(|text| reading.expression(text, &place.key("path-regex")));
+        let expression = match expression {
+            None => None,
+            Some(expression) => Some(expression?),
+        };
+        let scope = match (&expression, &path) {
+            (Some(expression), _) => site.of_expression(expression),
+            (None, Some(path)) => site.of_stars(path.stars()),
+            (None, None) => return None,
+        };
+        let matching = Matching { scope: &scope, problems: self.problems };
+        let conditions = matching.conditions(expression, when.clone().unwrap_or_default(), &place.key("when"));
+        let methods = reading.methods(settings.methods.as_deref(), &place.key("methods"));
+        let headers = HeaderReading { scope: &scope, problems: self.problems };
+        let headers = headers.changes(&settings.headers, header_rules, place);
+        let action = self.action(handler, &scope, place);
+        let own = OwnSettings::new(settings, header_rules, log, (policy, access));
+        let action =
+            action.and_then(|action| own.have_effect(action, place).map_err(|problem| self.problems.add(problem)).ok());
+        let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
+        let name = settings.name.clone().map(String::into_boxed_str);
+        let route = Route::new(path?, action?);
+        Some(Route { methods: methods?, conditions: conditions?, headers, request_headers, name, ..route })
+    }
+
+    fn action(&self, handler: &HandlerTable, scope: &Scope, place: &Place) -> Option<Action<()>> {
+        let reading = RouteReading { problems: self.problems };
+        match handler {
+            HandlerTable::App(_) | HandlerTable::Cgi(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_) => {
+                Some(Action::Handle(()))
+            }
+            HandlerTable::Files(files) if files.settings.missing == MissingChoice::Next => Some(Action::Try(())),
+            HandlerTable::Files(_) => Some(Action::Handle(())),
+            HandlerTable::Redirect(redirect) => reading.redirect(redirect, scope, &place.key("redirect")),
+            HandlerTable::Respond(response) => reading.respond(response.clone(), scope, &place.key("respond")),
+            HandlerTable::Rewrite(table) => reading.rewrite(&table.rewrite, scope, &place.key("rewrite")),
+        }
+    }
+}
