@@ -63,7 +63,7 @@ done
 if [ $has_wasm = yes ]; then
     cargo build -q -p serow-wasm --target $wasm || fail "serow-config does not build for $wasm"
     module=${CARGO_TARGET_DIR:-target}/$wasm/debug/serow_wasm.wasm
-    node tests/wasm/cases.mjs "$module" crates/cli/tests/configuration --at-least 349 || fail "settings in WebAssembly"
+    node tests/wasm/cases.mjs "$module" crates/cli/tests/configuration --at-least 397 || fail "settings in WebAssembly"
 else
     echo "purity: skipped for WebAssembly; run: rustup target add $wasm"
     [ -z "${SEROW_SKIPPED-}" ] || echo "no target $wasm (rustup target add $wasm)" >>"$SEROW_SKIPPED"

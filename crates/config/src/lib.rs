@@ -11,7 +11,7 @@
 //! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
 //! | sites and routes as the router needs them | `routing.rs`, `routing/` |
 //! | listeners of the root, and addresses of single sites | `listeners.rs`, `site_addresses.rs` |
-//! | the schema for editors, and the reference | `shape.rs`, `schema.rs`, `schema/` |
+//! | the schema for editors, and the reference | [`Shape`], `schema.rs`, `schema/` |
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
 //!
@@ -33,12 +33,11 @@ mod reading;
 pub mod routing;
 mod schema;
 mod setting_error;
-mod shape;
 pub mod site_addresses;
 pub mod tables;
 
-/// The values of options and settings.
-pub use serow_document::values;
+/// The keys of tables as a JSON schema, and the values of options and settings.
+pub use serow_document::{Shape, values};
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,
@@ -54,7 +53,6 @@ pub use self::{
     reading::{bundle, gather, gather_bundle, root_table, with_document, with_tables},
     schema::{reference::text as reference, schema},
     setting_error::{SettingError, in_options},
-    shape::Shape,
     tables::root::SandboxChoice,
 };
 

@@ -33,7 +33,7 @@ use self::{
 use crate::{
     checks::CheckedTables,
     tables::{
-        handlers::{HandlerTable, MissingChoice},
+        handlers::{FilesTable, HandlerTable, MissingChoice},
         sites::{RouteTable, SiteContent, SiteTable},
     },
 };
@@ -46,7 +46,10 @@ pub fn check(tables: &CheckedTables, problems: &Problems) {
     let places: Vec<_> = sites.iter().map(SitePlaces::new).collect();
     let read: Vec<_> = sites.iter().zip(&places).enumerate().map(|(number, site)| reading.site(number, site)).collect();
     let Some(read) = read.into_iter().collect::<Option<Vec<_>>>() else { return };
-    if let Err(error) = tables.addresses.routers(read).map(drop) {
+    // Routes that something else is wrong with may seem to contradict others.
+    if problems.is_empty()
+        && let Err(error) = tables.addresses.routers(read).map(drop)
+    {
         problems.add(of_router(error, &places));
     }
 }
@@ -87,6 +90,9 @@ impl SiteReading<'_> {
         }
         match content {
             SiteContent::Routes(_) => Some(site),
+            SiteContent::Files(files) => {
+                Some(Site { routes: vec![Route::new(reading.text("/*", place)?, folder_action(files))], ..site })
+            }
             _ => Some(Site { routes: vec![Route::new(reading.text("/*", place)?, Action::Handle(()))], ..site }),
         }
     }
@@ -127,11 +133,14 @@ impl SiteReading<'_> {
             HandlerTable::App(_) | HandlerTable::Cgi(_) | HandlerTable::Php(_) | HandlerTable::Proxy(_) => {
                 Some(Action::Handle(()))
             }
-            HandlerTable::Files(files) if files.settings.missing == MissingChoice::Next => Some(Action::Try(())),
-            HandlerTable::Files(_) => Some(Action::Handle(())),
+            HandlerTable::Files(files) => Some(folder_action(files)),
             HandlerTable::Redirect(redirect) => reading.redirect(redirect, scope, &place.key("redirect")),
             HandlerTable::Respond(response) => reading.respond(response.clone(), scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => reading.rewrite(&table.rewrite, scope, &place.key("rewrite")),
         }
     }
+}
+
+fn folder_action(table: &FilesTable) -> Action<()> {
+    if table.settings.missing == MissingChoice::Next { Action::Try(()) } else { Action::Handle(()) }
 }

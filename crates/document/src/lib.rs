@@ -8,6 +8,7 @@
 //! | `${NAME}` of the environment in it | `environment.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
+//! | the keys of a table as a JSON schema | `shape.rs` |
 //! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ pub mod names;
 mod place;
 pub mod printable;
 mod problem;
+mod shape;
 mod sources;
 mod syntax;
 pub mod values;
@@ -35,5 +37,6 @@ pub use self::{
     include::{Disk, Files},
     place::{Place, Step},
     problem::{Problem, Problems},
+    shape::Shape,
     sources::Sources,
 };
