@@ -13,7 +13,9 @@ mod generation;
 mod master;
 mod orders;
 mod program;
+mod rights;
 mod shared_bans;
+mod sockets;
 
 use std::process::ExitCode;
 

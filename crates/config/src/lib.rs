@@ -36,14 +36,14 @@ mod setting_error;
 pub mod site_addresses;
 pub mod tables;
 
-/// The keys of tables as a JSON schema, and the values of options and settings.
-pub use serow_document::{Shape, values};
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,
     file::{DEFAULT_FILE, Source, bytes},
     printable,
 };
+/// The keys of tables as a JSON schema, and the values of options and settings.
+pub use serow_document::{Shape, values};
 /// Which variables a text may name.
 pub use serow_variables::Scope;
 
