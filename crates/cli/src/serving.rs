@@ -72,7 +72,7 @@ impl Serving {
             ..
         } = settings;
         SpoolSpace::default().set_limit(max_spool);
-        let mut server = listeners.iter().fold(server, |server, listener| serow_assembly::listening(server, listener));
+        let mut server = listeners.iter().fold(server, serow_assembly::listening);
         encryption.iter().for_each(Encryption::warn_of_dates);
         let trusted = clients.trusted.clone();
         let log = AccessLog::open_if(access_log)?.map(|log| log.clients(clients));
