@@ -3,8 +3,11 @@
 use core::time::Duration;
 
 use bytes::BytesMut;
-use serow_http2::{Asking, BodyLength, BodyOrder, Client, ErrorCode, Limits, OpenError, Settings, StreamId, frame};
-use serow_message::{Headers, Method, RequestHead, Target, Version};
+use serow_http2::{
+    Asking, BodyLength, BodyOrder, Client, ErrorCode, Event, Limits, OpenError, Server, Settings, StreamId,
+    frame::{self, Dependency},
+};
+use serow_message::{Headers, Method, Priority, RequestHead, Target, Version};
 
 const NOW: Duration = Duration::from_secs(1);
 
@@ -88,4 +91,19 @@ fn answers_to_sent_data_do_not_count_against_the_server() {
     frame::write_window_update(StreamId::CONNECTION, 1, &mut ping);
     let flood = ping.repeat(20);
     assert!(client.receive(&mut BytesMut::from(&flood[..]), NOW).is_err());
+}
+
+#[test]
+fn a_dependency_carries_the_urgency_to_older_servers() {
+    let (mut client, mut server) = (Client::new(Limits::default(), NOW), Server::new(Limits::default(), NOW));
+    let mut input = Vec::new();
+    for (weight, urgency) in [(256, 0), (147, 3), (1, 7)] {
+        let dependency = Some(Dependency { on: StreamId::CONNECTION, weight, exclusive: true });
+        let stream = client.open(&head(&[]), BodyLength::Known(0), Asking { dependency, ..Asking::default() });
+        client.write_control(&mut input);
+        let event = server.receive(&mut BytesMut::from(&std::mem::take(&mut input)[..]), NOW);
+        assert!(matches!(event, Ok(Some(Event::Request(_)))), "{event:?}");
+        let priority = server.priority(stream.expect("a stream"));
+        assert_eq!(priority, Priority { urgency, incremental: false });
+    }
 }

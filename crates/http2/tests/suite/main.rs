@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod attacks;
-mod both_ends;
 mod cases;
 mod client_requests;
 mod frames;
@@ -11,6 +10,9 @@ mod frames_suite;
 mod frames_written;
 mod hpack;
 mod hpack_stories;
+#[path = "../../../streams/tests/machine/mod.rs"]
+mod machine;
+mod protocol;
 mod script;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]

@@ -202,3 +202,13 @@ fn requests_that_a_server_does_not_look_at() {
     assert!(client.is_finished());
     assert_eq!(client.check_room(), Err(OpenError::GoAway));
 }
+
+#[test]
+fn a_client_knows_how_many_streams_it_may_open() {
+    let mut client = begun(Limits::default());
+    client.set_stream_credit(1);
+    assert_eq!(ask(&mut client, Method::GET, BodyLength::Known(0)), StreamId::of_quic(0));
+    assert_eq!(client.check_room(), Err(OpenError::WouldBlock));
+    client.set_stream_credit(2);
+    assert_eq!(ask(&mut client, Method::GET, BodyLength::Known(0)), StreamId::of_quic(4));
+}

@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod attacks;
-mod both_ends;
 mod cases;
 mod client;
+#[path = "../../../streams/tests/machine/mod.rs"]
+mod machine;
+mod protocol;
 mod qifs;
 mod qpack;
 mod qpack_connection;

@@ -1,0 +1,4 @@
+//! The tests that HTTP/2 and HTTP/3 share. The suite of each includes this module by its path, beside a module
+//! `protocol` with its own types of the same names, and with the traits and functions that differ.
+
+pub(crate) mod both_ends;
