@@ -4,6 +4,8 @@
 mod attacks;
 mod cases;
 mod client_requests;
+#[path = "../../../streams/tests/machine/described.rs"]
+mod described;
 mod frames;
 mod frames_settings;
 mod frames_suite;
@@ -13,7 +15,6 @@ mod hpack_stories;
 #[path = "../../../streams/tests/machine/mod.rs"]
 mod machine;
 mod protocol;
-mod script;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;

@@ -8,7 +8,7 @@ use serow_http3::{
 };
 use serow_message::{Headers, Method, RequestHead, Target, Version};
 
-use crate::script::{Said, encode};
+use crate::protocol::{Said, encode};
 
 const NOW: Duration = Duration::from_secs(5);
 
@@ -25,9 +25,9 @@ fn begun(limits: Limits) -> Client {
 /// The server sends a line.
 fn say(client: &mut Client, line: &str) -> Result<(), ProtocolError> {
     match encode(line) {
-        Said::Bytes(stream, bytes, fin) => client.receive(StreamId::of_quic(stream), bytes.into(), fin, NOW),
-        Said::Reset(stream, code) => client.receive_reset(StreamId::of_quic(stream), ErrorCode(code), NOW),
-        Said::Stop(stream, code) => client.receive_stop(StreamId::of_quic(stream), ErrorCode(code), NOW),
+        Said::Bytes(stream, bytes, fin) => client.receive(stream, bytes.into(), fin, NOW),
+        Said::Reset(stream, code) => client.receive_reset(stream, code, NOW),
+        Said::Stop(stream, code) => client.receive_stop(stream, code, NOW),
     }
 }
 

@@ -4,6 +4,8 @@
 mod attacks;
 mod cases;
 mod client;
+#[path = "../../../streams/tests/machine/described.rs"]
+mod described;
 #[path = "../../../streams/tests/machine/mod.rs"]
 mod machine;
 mod protocol;
@@ -11,7 +13,6 @@ mod qifs;
 mod qpack;
 mod qpack_connection;
 mod qpack_order;
-mod script;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;

@@ -1,21 +1,108 @@
 //! HTTP/2, as the tests that it shares with HTTP/3 see it.
 
+use core::time::Duration;
+
+use bytes::BytesMut;
 use proptest::prelude::*;
 use serow_http2::frame::{FrameHeader, Kind, flags};
 use serow_message::Version;
-use serow_streams::Follows;
+use serow_streams::{Follows, ReceivedRequest, StreamId};
 
-use crate::machine::both_ends::Pair;
+use crate::machine::{both_ends::Pair, script::Pieces};
 
 mod ends;
+mod frames;
+mod lines;
 
-pub(crate) use self::ends::Ends;
-pub(crate) use serow_http2::{ClientEvent, ErrorCode, Event, Limits, UsageError};
+pub(crate) use self::{ends::Ends, frames::Reader, lines::Writer};
+pub(crate) use serow_http2::{ClientEvent, ErrorCode, Event, Limits, ProtocolError, Server, UsageError};
 
 pub(crate) const VERSION: Version = Version::HTTP_2;
+pub(crate) const NUMBER: char = '2';
 pub(crate) const NO_ERROR: ErrorCode = ErrorCode::NO_ERROR;
 pub(crate) const CANCELLED: ErrorCode = ErrorCode::CANCEL;
+pub(crate) const MALFORMED: ErrorCode = ErrorCode::PROTOCOL_ERROR;
 pub(crate) const REJECTED: ErrorCode = ErrorCode::REFUSED_STREAM;
+pub(crate) const EXCESSIVE: ErrorCode = ErrorCode::ENHANCE_YOUR_CALM;
+
+/// The frame that cuts a stream off.
+pub(crate) const CUT: &str = "RST_STREAM";
+
+/// The preface and the settings of the client.
+pub(crate) const BEGINNING: &[&str] =
+    &["BYTES 50 52 49 20 2a 20 48 54 54 50 2f 32 2e 30 0d 0a 0d 0a 53 4d 0d 0a 0d 0a", "SETTINGS", "SETTINGS ack"];
+
+/// The end of a response whose last bytes were sent.
+pub(crate) const EMPTY_END: &str = "DATA #1 end";
+
+/// Requests, and what cuts them off.
+pub(crate) const CUTS: [(&str, &str); 2] =
+    [("HEADERS {} end | GET /", "RST_STREAM {} 8"), ("HEADERS {} | POST /", "RST_STREAM {} 8")];
+
+/// A request, and mistakes for which its stream is cut off.
+pub(crate) const MISTAKES: (&str, &[&str]) = (
+    "HEADERS {} end | GET /",
+    &["WINDOW_UPDATE {} 0", "WINDOW_UPDATE {} 2147483647", "DATA {} x", "HEADERS {} | x-one: 1", "PRIORITY {} on {}"],
+);
+
+pub(crate) const MALFORMED_REQUESTS: &[&str] = &["HEADERS {} end | GET / | A: b"];
+
+/// CVE-2019-9512 (PING), CVE-2019-9515 (SETTINGS), CVE-2019-9513 (PRIORITY), CVE-2019-9518 (empty DATA), and others,
+/// while the first stream is open, the second has been answered, and the third was cut off.
+pub(crate) const FLOOD: &[&str] = &[
+    "PING 12345678",
+    "PING ack 12345678",
+    "SETTINGS",
+    "SETTINGS 4=100",
+    "SETTINGS ack",
+    "PRIORITY 7 on 5",
+    "PRIORITY_UPDATE 7 u=1",
+    "WINDOW_UPDATE 0 1",
+    "WINDOW_UPDATE 1 1",
+    "DATA 1",
+    "DATA 1 pad 20",
+    "RST_STREAM 3 8",
+    "WINDOW_UPDATE 3 1",
+    "DATA 5 size 1",
+    "BYTES 00 00 00 fa 00 00 00 00 00",
+];
+
+/// How cases are played.
+pub(crate) const PIECES: [Pieces; 2] = [Pieces::Lines, Pieces::Bytes];
+
+/// Whether the data of a frame may be several events.
+pub(crate) const SPLITS_DATA: bool = false;
+
+/// The number of the nth request's stream, from 0.
+pub(crate) fn nth(number: usize) -> u64 {
+    2 * number as u64 + 1
+}
+
+pub(crate) fn stream(number: u64) -> StreamId {
+    StreamId::new(number as u32)
+}
+
+pub(crate) fn code(word: &str) -> ErrorCode {
+    ErrorCode(word.parse().expect("the number of a code"))
+}
+
+/// Whether a frame says that the connection has failed.
+pub(crate) fn is_failure(line: &str) -> bool {
+    line.starts_with("GOAWAY") && !line.ends_with("NO_ERROR")
+}
+
+/// What only this version's driver does: `consumed 1 100`.
+pub(crate) fn act(server: &mut Server, stream: StreamId, words: &[&str]) {
+    match words {
+        ["consumed", _, bytes] => server.note_consumed(stream, bytes.parse().expect("a number")),
+        other => panic!("the driver does not know {other:?}"),
+    }
+}
+
+/// Sets a limit that only this version has.
+pub(crate) fn set(_: &mut Limits, name: &str, _: usize) {
+    panic!("no limit is named {name}");
+}
 
 /// Limits of what only this version has.
 pub(crate) fn limits() -> impl Strategy<Value = Limits> {
@@ -30,6 +117,20 @@ pub(crate) fn follows(written: Result<(), UsageError>, output: &[u8]) -> Result<
         ends = [Kind::DATA, Kind::HEADERS].contains(&header.kind) && header.flags & flags::END_STREAM != 0;
     }
     written.map(|()| if ends { Follows::Fin } else { Follows::More })
+}
+
+/// Takes in the line of a request as a connection's first.
+pub(crate) fn receive_request(server: &mut Server, line: &str, now: Duration) -> ReceivedRequest {
+    let mut writer = Writer::default();
+    let bytes: Vec<u8> = BEGINNING[..2].iter().chain([&line]).flat_map(|line| writer.encode(line)).collect();
+    let event = server.receive(&mut BytesMut::from(&bytes[..]), now);
+    let Ok(Some(Event::Request(request))) = event else { panic!("{event:?}") };
+    request
+}
+
+/// Bytes of the stream's request were used.
+pub(crate) fn note_room(server: &mut Server, stream: StreamId) {
+    server.note_consumed(stream, 100);
 }
 
 /// The server has told which stream is the last, and all are over.

@@ -1,44 +1,44 @@
-//! The meaning of the client's lines.
+//! The client's lines as what its transport sends:
+//!
+//! ```text
+//! FRAME 0 [end] 21 00 00                a frame of any kind, with this payload, in hexadecimal digits
+//! BYTES 0 [end] 00 00                   any bytes of any stream
+//! END 0, RESET 0 10c, STOP 0 10c        FIN, RESET_STREAM, STOP_SENDING
+//! SETTINGS 6=100 …, GOAWAY 0, MAX_PUSH_ID 0, CANCEL_PUSH 0, PRIORITY_UPDATE 0 u=1      on the control stream, 2
+//! ```
 
 use serow_http3::{
-    StreamId,
+    ErrorCode, StreamId,
     frame::{FrameHeader, Kind, write_priority_update},
     varint,
 };
 
-/// The input of the server's transport from one line.
+use crate::machine::script::{code, content, number, split, unescape};
+
+/// The input of a peer's transport from one line.
 pub(crate) enum Said {
     /// Bytes of a stream; whether it ends behind them.
-    Bytes(u64, Vec<u8>, bool),
-    Reset(u64, u64),
-    Stop(u64, u64),
+    Bytes(StreamId, Vec<u8>, bool),
+    Reset(StreamId, ErrorCode),
+    Stop(StreamId, ErrorCode),
 }
 
 /// The stream on which the client's control frames go.
-const CONTROL: u64 = 2;
+const CONTROL: StreamId = StreamId::of_quic(2);
 
 /// The bytes of a line.
 pub(crate) fn encode(line: &str) -> Said {
-    let mut parts = line.split(" | ");
-    let words: Vec<&str> = parts.next().unwrap_or_default().split_whitespace().collect();
-    let fields: Vec<&str> = parts.collect();
-    let (kind, words) = words.split_first().expect("a kind of frame");
+    let (kind, mut words, fields) = split(line);
     let end = words.contains(&"end");
-    let words: Vec<&str> = words.iter().copied().filter(|word| *word != "end").collect();
-    let stream = || number(&words, 0);
-    match *kind {
+    words.retain(|word| *word != "end");
+    let stream = || StreamId::of_quic(number(&words, 0));
+    match kind {
         "BYTES" => Said::Bytes(stream(), bytes(&words[1..]), end),
         "END" => Said::Bytes(stream(), Vec::new(), true),
-        "RESET" => Said::Reset(stream(), hexadecimal(words[1])),
-        "STOP" => Said::Stop(stream(), hexadecimal(words[1])),
+        "RESET" => Said::Reset(stream(), code(words[1])),
+        "STOP" => Said::Stop(stream(), code(words[1])),
         "HEADERS" => Said::Bytes(stream(), frame(Kind::HEADERS, &section(&fields)), end),
-        "DATA" => {
-            let data = match words.get(1) {
-                Some(&"size") => vec![b'x'; number(&words, 2) as usize],
-                text => text.map(|text| text.as_bytes().to_vec()).unwrap_or_default(),
-            };
-            Said::Bytes(stream(), frame(Kind::DATA, &data), end)
-        }
+        "DATA" => Said::Bytes(stream(), frame(Kind::DATA, &content(&words[1..])), end),
         "FRAME" => Said::Bytes(stream(), frame(Kind(hexadecimal(words[1])), &bytes(&words[2..])), end),
         _ => Said::Bytes(CONTROL, encode_control(kind, &words), false),
     }
@@ -71,28 +71,15 @@ fn encode_control(kind: &str, words: &[&str]) -> Vec<u8> {
     frame(kind, &payload)
 }
 
-/// A field section without any table.
-pub(crate) fn section(fields: &[&str]) -> Vec<u8> {
+/// A field section without any table. The fields are as they stand, which an encoder would not do: literal names, never
+/// indexed (RFC 9204 §4.5.6).
+fn section(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut section = vec![0, 0];
-    for field in fields {
-        match field.split_once(": ").or_else(|| field.strip_suffix(':').map(|name| (name, ""))) {
-            Some((name, value)) => encode_field(name, value, &mut section),
-            None => {
-                let (method, path) = field.split_once(' ').expect("method and path");
-                for (name, value) in [(":method", method), (":scheme", "https"), (":authority", "a"), (":path", path)] {
-                    encode_field(name, value, &mut section);
-                }
-            }
-        }
+    for (name, value) in fields {
+        write_text(0x30, 7, name, &mut section);
+        write_text(0, 127, &unescape(value), &mut section);
     }
     section
-}
-
-/// As it stands, which an encoder would not do: a literal name, never indexed (RFC 9204 §4.5.6).
-fn encode_field(name: &str, value: &str, section: &mut Vec<u8>) {
-    let value = value.replace("\\0", "\0").replace("\\n", "\n").replace("\\s", " ");
-    write_text(0x30, 7, name, section);
-    write_text(0, 127, &value, section);
 }
 
 /// RFC 7541 §5.1: a length, whose first byte has room up to `most`, and a text.
@@ -122,10 +109,6 @@ fn bytes(words: &[&str]) -> Vec<u8> {
     words.iter().map(|byte| hexadecimal(byte) as u8).collect()
 }
 
-fn hexadecimal(word: &str) -> u64 {
+pub(super) fn hexadecimal(word: &str) -> u64 {
     u64::from_str_radix(word, 16).expect("a number in hexadecimal digits")
-}
-
-fn number(words: &[&str], place: usize) -> u64 {
-    words.get(place).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no number at {place}: {words:?}"))
 }
