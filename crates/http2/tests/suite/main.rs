@@ -3,7 +3,7 @@
 
 mod attacks;
 mod cases;
-mod client_requests;
+mod client;
 #[path = "../../../streams/tests/machine/described.rs"]
 mod described;
 mod frames;

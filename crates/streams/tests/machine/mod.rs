@@ -4,5 +4,7 @@
 pub(crate) mod attacks;
 pub(crate) mod both_ends;
 pub(crate) mod cases;
+pub(crate) mod client;
 pub(crate) mod script;
+pub(crate) mod splits;
 pub(crate) mod turns;

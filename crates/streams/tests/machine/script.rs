@@ -170,25 +170,22 @@ impl Talk {
 
 /// A text for both versions as this one has it.
 pub(crate) fn localised(text: &str) -> String {
-    let words = [
-        ("CUT", CUT.to_string()),
-        ("CANCELLED", CANCELLED.to_string()),
-        ("MALFORMED", MALFORMED.to_string()),
-        ("REJECTED", REJECTED.to_string()),
-        ("EXCESSIVE", EXCESSIVE.to_string()),
-    ];
-    let mut localised = String::new();
-    for (place, part) in text.split('#').enumerate() {
-        let digits = if place == 0 { 0 } else { part.bytes().take_while(u8::is_ascii_digit).count() };
-        let (number, rest) = part.split_at(digits);
-        match number.parse::<usize>() {
-            Ok(number) => localised += &protocol::nth(number - 1).to_string(),
-            Err(_) if place > 0 => localised.push('#'),
-            Err(_) => {}
-        }
-        localised += rest;
+    let parts = text.split_inclusive([' ', '\n']);
+    parts.map(|part| part.split_at(part.trim_end().len())).map(|(word, space)| localised_word(word) + space).collect()
+}
+
+fn localised_word(word: &str) -> String {
+    match word {
+        "CUT" => CUT.into(),
+        "CANCELLED" => CANCELLED.to_string(),
+        "MALFORMED" => MALFORMED.to_string(),
+        "REJECTED" => REJECTED.to_string(),
+        "EXCESSIVE" => EXCESSIVE.to_string(),
+        _ => match word.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
+            Some(number) => protocol::nth(number - 1).to_string(),
+            None => word.into(),
+        },
     }
-    words.iter().fold(localised, |text, (word, name)| text.replace(word, name))
 }
 
 /// The kind, the words and the fields of a line.

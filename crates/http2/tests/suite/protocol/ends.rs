@@ -33,8 +33,7 @@ impl Connected for Ends {
     }
 
     fn open(&mut self, head: &RequestHead, length: BodyLength) -> Result<(StreamId, Follows), OpenError> {
-        let stream = self.client.open(head, length, Asking::default())?;
-        Ok((stream, if length == BodyLength::Known(0) { Follows::Fin } else { Follows::More }))
+        super::open(&mut self.client, head, length, Asking::default())
     }
 
     fn flush(&mut self, from: Side) {

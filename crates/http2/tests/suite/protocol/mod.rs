@@ -5,17 +5,23 @@ use core::time::Duration;
 use bytes::BytesMut;
 use proptest::prelude::*;
 use serow_http2::frame::{FrameHeader, Kind, flags};
-use serow_message::Version;
-use serow_streams::{Follows, ReceivedRequest, StreamId};
+use serow_message::{BodyLength, RequestHead, Version};
+use serow_streams::{Follows, OpenError, ReceivedRequest, StreamId};
 
-use crate::machine::{both_ends::Pair, script::Pieces};
+use crate::machine::{
+    both_ends::Pair,
+    client::{NOW, Served},
+    script::Pieces,
+};
 
 mod ends;
 mod frames;
 mod lines;
 
 pub(crate) use self::{ends::Ends, frames::Reader, lines::Writer};
-pub(crate) use serow_http2::{ClientEvent, ErrorCode, Event, Limits, ProtocolError, Server, UsageError};
+pub(crate) use serow_http2::{
+    Asking, Client, ClientEvent, ErrorCode, Event, Limits, ProtocolError, Server, UsageError,
+};
 
 pub(crate) const VERSION: Version = Version::HTTP_2;
 pub(crate) const NUMBER: char = '2';
@@ -32,7 +38,16 @@ pub(crate) const CUT: &str = "RST_STREAM";
 pub(crate) const BEGINNING: &[&str] =
     &["BYTES 50 52 49 20 2a 20 48 54 54 50 2f 32 2e 30 0d 0a 0d 0a 53 4d 0d 0a 0d 0a", "SETTINGS", "SETTINGS ack"];
 
-/// The end of a response whose last bytes were sent.
+/// The settings of a server.
+pub(crate) const SERVER_BEGINNING: &[&str] = &["SETTINGS 8=1", "SETTINGS ack"];
+
+/// GOAWAY with the first of three requests as the last that the server looks at, and with none.
+pub(crate) const GO_AWAYS: [&str; 2] = ["GOAWAY 1 0", "GOAWAY 0 0"];
+
+/// The events of another GOAWAY.
+pub(crate) const GO_AWAY_AGAIN: &[&str] = &["goaway"];
+
+/// The end of a message whose last bytes were sent.
 pub(crate) const EMPTY_END: &str = "DATA #1 end";
 
 /// Requests, and what cuts them off.
@@ -131,6 +146,46 @@ pub(crate) fn receive_request(server: &mut Server, line: &str, now: Duration) ->
 /// Bytes of the stream's request were used.
 pub(crate) fn note_room(server: &mut Server, stream: StreamId) {
     server.note_consumed(stream, 100);
+}
+
+pub(crate) fn client(limits: Limits, now: Duration) -> Client {
+    Client::new(limits, now)
+}
+
+/// Begins a request.
+pub(crate) fn open(
+    client: &mut Client,
+    head: &RequestHead,
+    length: BodyLength,
+    asking: Asking<'_>,
+) -> Result<(StreamId, Follows), OpenError> {
+    let stream = client.open(head, length, asking)?;
+    Ok((stream, if length == BodyLength::Known(0) { Follows::Fin } else { Follows::More }))
+}
+
+/// The client hears a line; gives the code with which the connection failed, if it did.
+pub(crate) fn hear(
+    client: &mut Client,
+    writer: &mut Writer,
+    line: &str,
+    mut note: impl FnMut(ClientEvent),
+) -> Option<ErrorCode> {
+    let mut input = BytesMut::from(&writer.encode(line)[..]);
+    loop {
+        match client.receive(&mut input, NOW) {
+            Ok(Some(event)) => note(event),
+            Ok(None) => break,
+            Err(ProtocolError::Connection { code, .. }) => return Some(code),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    client.write_control(&mut Vec::new());
+    None
+}
+
+/// The server allows one stream at a time.
+pub(crate) fn allow_one(served: &mut Served, _opened: u64) {
+    assert_eq!(served.told(&["SETTINGS 3=1"]), [""; 0]);
 }
 
 /// The server has told which stream is the last, and all are over.

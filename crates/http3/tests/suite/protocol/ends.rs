@@ -102,9 +102,7 @@ fn obey<Role>(order: StreamOrder, there: &mut Wire, back: &mut Wire, peer: &mut 
 
 impl Connected for Ends {
     fn new(limits: Limits) -> Self {
-        let mut client = Client::new(limits, NOW);
-        client.set_stream_credit(u64::MAX);
-        let server = Server::new(limits, NOW);
+        let (client, server) = (super::client(limits, NOW), Server::new(limits, NOW));
         Self { client, server, to_server: Wire::default(), to_client: Wire::default() }
     }
 

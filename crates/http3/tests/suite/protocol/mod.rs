@@ -3,12 +3,13 @@
 use core::time::Duration;
 
 use proptest::prelude::*;
-use serow_message::Version;
-use serow_streams::ReceivedRequest;
+use serow_message::{BodyLength, RequestHead, Version};
+use serow_streams::{OpenError, ReceivedRequest};
 
 use self::lines::hexadecimal;
 use crate::machine::{
     both_ends::{Connected as _, Pair, Side},
+    client::{NOW, Served},
     script::Pieces,
 };
 
@@ -22,7 +23,7 @@ pub(crate) use self::{
     lines::{Said, encode},
 };
 pub(crate) use serow_http3::{
-    ClientEvent, ErrorCode, Event, Follows, Limits, ProtocolError, Server, StreamId, UsageError,
+    Asking, Client, ClientEvent, ErrorCode, Event, Follows, Limits, ProtocolError, Server, StreamId, UsageError,
 };
 
 pub(crate) const VERSION: Version = Version::HTTP_3;
@@ -39,7 +40,16 @@ pub(crate) const CUT: &str = "RESET";
 /// The three streams that each side opens, and the settings of the client.
 pub(crate) const BEGINNING: &[&str] = &["BYTES 2 00", "SETTINGS", "BYTES 6 02", "BYTES 10 03"];
 
-/// The end of a response whose last bytes were sent.
+/// The three streams of a server, and its settings.
+pub(crate) const SERVER_BEGINNING: &[&str] = &["BYTES 3 00 04 02 08 01", "BYTES 7 02", "BYTES 11 03"];
+
+/// GOAWAY with the second of three requests as the first that the server does not look at, and with the first.
+pub(crate) const GO_AWAYS: [&str; 2] = ["FRAME 3 07 04", "FRAME 3 07 00"];
+
+/// The events of another GOAWAY.
+pub(crate) const GO_AWAY_AGAIN: &[&str] = &[];
+
+/// The end of a message whose last bytes were sent.
 pub(crate) const EMPTY_END: &str = "END #1";
 
 /// Requests, and what cuts them off.
@@ -144,6 +154,49 @@ pub(crate) fn receive_request(server: &mut Server, line: &str, now: Duration) ->
 /// The stream has room.
 pub(crate) fn note_room(server: &mut Server, stream: StreamId) {
     server.set_writable(stream, true);
+}
+
+pub(crate) fn client(limits: Limits, now: Duration) -> Client {
+    let mut client = Client::new(limits, now);
+    client.set_stream_credit(u64::MAX);
+    client
+}
+
+/// Begins a request.
+pub(crate) fn open(
+    client: &mut Client,
+    head: &RequestHead,
+    length: BodyLength,
+    asking: Asking<'_>,
+) -> Result<(StreamId, Follows), OpenError> {
+    client.open(head, length, asking, &mut Vec::new())
+}
+
+/// The client hears a line; gives the code with which the connection failed, if it did.
+pub(crate) fn hear(
+    client: &mut Client,
+    _: &mut Writer,
+    line: &str,
+    mut note: impl FnMut(ClientEvent),
+) -> Option<ErrorCode> {
+    let result = match encode(line) {
+        Said::Bytes(stream, bytes, fin) => client.receive(stream, bytes.into(), fin, NOW),
+        Said::Reset(stream, code) => client.receive_reset(stream, code, NOW),
+        Said::Stop(stream, code) => client.receive_stop(stream, code, NOW),
+    };
+    while let Some(event) = client.next_event() {
+        note(event);
+    }
+    assert!(result.is_ok() || client.failure().is_some());
+    client.failure().map(|error| match error {
+        ProtocolError::Connection { code, .. } => code,
+        error => panic!("{error}"),
+    })
+}
+
+/// The server allows one stream more.
+pub(crate) fn allow_one(served: &mut Served, opened: u64) {
+    served.client.set_stream_credit(opened + 1);
 }
 
 /// The server tells which stream is the last; all are over.
