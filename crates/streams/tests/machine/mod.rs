@@ -5,6 +5,7 @@ pub(crate) mod attacks;
 pub(crate) mod both_ends;
 pub(crate) mod cases;
 pub(crate) mod client;
+pub(crate) mod compression;
 pub(crate) mod script;
 pub(crate) mod splits;
 pub(crate) mod turns;

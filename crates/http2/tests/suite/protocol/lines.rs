@@ -16,7 +16,10 @@ use serow_http2::{
     hpack::{Encoder, Pseudo},
 };
 
-use crate::machine::script::{code, content, number, split, unescape};
+use crate::machine::{
+    compression::unhex,
+    script::{code, content, number, split, unescape},
+};
 
 /// The client's end of the compression, and its bytes that the server has not taken.
 pub(crate) struct Writer {
@@ -36,7 +39,7 @@ impl Writer {
         let (kind, words, fields) = split(line);
         let mut output = Vec::new();
         match kind {
-            "BYTES" => output.extend(words.iter().map(|byte| u8::from_str_radix(byte, 16).expect("a byte"))),
+            "BYTES" => output = unhex(&words.concat()),
             "HEADERS" | "CONTINUATION" => {
                 let mut block = Vec::new();
                 for (name, value) in fields {

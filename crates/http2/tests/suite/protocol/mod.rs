@@ -20,7 +20,7 @@ mod lines;
 
 pub(crate) use self::{ends::Ends, frames::Reader, lines::Writer};
 pub(crate) use serow_http2::{
-    Asking, Client, ClientEvent, ErrorCode, Event, Limits, ProtocolError, Server, UsageError,
+    Asking, Client, ClientEvent, Endpoint, ErrorCode, Event, Limits, ProtocolError, Server, UsageError,
 };
 
 pub(crate) const VERSION: Version = Version::HTTP_2;

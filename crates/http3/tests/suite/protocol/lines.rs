@@ -13,7 +13,10 @@ use serow_http3::{
     varint,
 };
 
-use crate::machine::script::{code, content, number, split, unescape};
+use crate::machine::{
+    compression::unhex,
+    script::{code, content, number, split, unescape},
+};
 
 /// The input of a peer's transport from one line.
 pub(crate) enum Said {
@@ -33,13 +36,13 @@ pub(crate) fn encode(line: &str) -> Said {
     words.retain(|word| *word != "end");
     let stream = || StreamId::of_quic(number(&words, 0));
     match kind {
-        "BYTES" => Said::Bytes(stream(), bytes(&words[1..]), end),
+        "BYTES" => Said::Bytes(stream(), unhex(&words[1..].concat()), end),
         "END" => Said::Bytes(stream(), Vec::new(), true),
         "RESET" => Said::Reset(stream(), code(words[1])),
         "STOP" => Said::Stop(stream(), code(words[1])),
         "HEADERS" => Said::Bytes(stream(), frame(Kind::HEADERS, &section(&fields)), end),
         "DATA" => Said::Bytes(stream(), frame(Kind::DATA, &content(&words[1..])), end),
-        "FRAME" => Said::Bytes(stream(), frame(Kind(hexadecimal(words[1])), &bytes(&words[2..])), end),
+        "FRAME" => Said::Bytes(stream(), frame(Kind(hexadecimal(words[1])), &unhex(&words[2..].concat())), end),
         _ => Said::Bytes(CONTROL, encode_control(kind, &words), false),
     }
 }
@@ -103,10 +106,6 @@ fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
     FrameHeader { kind, length: payload.len() as u64 }.write(&mut output);
     output.extend_from_slice(payload);
     output
-}
-
-fn bytes(words: &[&str]) -> Vec<u8> {
-    words.iter().map(|byte| hexadecimal(byte) as u8).collect()
 }
 
 pub(super) fn hexadecimal(word: &str) -> u64 {

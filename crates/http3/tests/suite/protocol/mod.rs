@@ -23,7 +23,8 @@ pub(crate) use self::{
     lines::{Said, encode},
 };
 pub(crate) use serow_http3::{
-    Asking, Client, ClientEvent, ErrorCode, Event, Follows, Limits, ProtocolError, Server, StreamId, UsageError,
+    Asking, Client, ClientEvent, Endpoint, ErrorCode, Event, Follows, Limits, ProtocolError, Server, StreamId,
+    UsageError,
 };
 
 pub(crate) const VERSION: Version = Version::HTTP_3;

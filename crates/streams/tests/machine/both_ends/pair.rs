@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use serow_message::{BodyLength, Headers, Method, RequestHead, StatusCode, Target};
-use serow_streams::{Follows, OpenError, ReceivedRequest, ReceivedResponse, StreamId};
+use serow_message::{BodyLength, Method, RequestHead, StatusCode, Target};
+use serow_streams::{Follows, OpenError, ReceivedRequest, ReceivedResponse, StreamId, Turn};
 
 use super::{Connected, Side};
-use crate::protocol::{self, CANCELLED, ClientEvent, Ends, Event, Limits, NO_ERROR, REJECTED};
+use crate::machine::turns::headers;
+use crate::protocol::{self, CANCELLED, ClientEvent, Endpoint, Ends, Event, Limits, NO_ERROR, REJECTED};
 
 /// The state of an exchange on one side.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +107,7 @@ impl Pair {
         assert_eq!(request.head.headers.get_str("host"), Some("a.example"));
         let expected = (!request.has_body || plan.announced).then_some(plan.request as u64);
         assert_eq!(request.length, expected);
-        let headers = headers([("X-Length", &*plan.response.to_string())]);
+        let headers = headers(&[("X-Length", &*plan.response.to_string())]);
         let length = length(plan.response, plan.announced);
         let sends = self.ends.server.send_head(request.stream, StatusCode::OK, headers, length).expect("its turn");
         self.ends.server.set_ready(request.stream, sends);
@@ -157,19 +158,10 @@ impl Pair {
 
     pub(crate) fn client_turn(&mut self, room: usize) -> bool {
         self.ends.flush(Side::Client);
-        let client = &mut self.ends.client;
-        let Some(turn) = client.next_turn(room) else { return false };
-        let Some(half) = self.asking.get_mut(&turn.stream) else { panic!("a turn for nobody: {turn:?}") };
-        let (data, end) = half.next(turn.bytes, b'c');
-        let (mut output, mut follows) = (Vec::new(), Follows::More);
-        if !data.is_empty() || end {
-            let written = client.write_data(turn.stream, &data, end, &mut output);
-            follows = protocol::follows(written, &output).expect("its turn");
-        }
-        if half.ended && half.trailers {
-            let written = client.write_trailers(turn.stream, &trailers(), &mut output);
-            follows = protocol::follows(written, &output).expect("its turn");
-        }
+        let Some(turn) = self.ends.client.next_turn(room) else { return false };
+        let half = self.asking.get_mut(&turn.stream).expect("a request");
+        let mut output = Vec::new();
+        let follows = half.write(&mut self.ends.client, turn, &mut output).unwrap_or(Follows::More);
         assert_eq!(follows == Follows::Fin, half.ended);
         self.ends.send(Side::Client, turn.stream, &output, follows);
         true
@@ -184,17 +176,9 @@ impl Pair {
             let written = server.write_head(turn.stream, b"today", &mut output);
             follows = protocol::follows(written, &output).expect("a head");
         }
-        let Some(half) = self.answering.get_mut(&turn.stream) else { panic!("a turn for nobody: {turn:?}") };
+        let half = self.answering.get_mut(&turn.stream).expect("a request");
         if !half.ended && (turn.bytes > 0 || half.left == 0) {
-            let (data, end) = half.next(turn.bytes, b's');
-            if !data.is_empty() || end {
-                let written = server.write_data(turn.stream, &data, end, &mut output);
-                follows = protocol::follows(written, &output).expect("its turn");
-            }
-            if half.ended && half.trailers {
-                let written = server.write_trailers(turn.stream, &trailers(), &mut output);
-                follows = protocol::follows(written, &output).expect("its turn");
-            }
+            follows = half.write(server, turn, &mut output).unwrap_or(follows);
         }
         assert_eq!(follows == Follows::Fin, half.ended);
         self.ends.send(Side::Server, turn.stream, &output, follows);
@@ -262,33 +246,30 @@ impl Half {
         self.got_trailers = has_trailers;
     }
 
-    /// The data of a turn, and whether the message ends with them.
-    fn next(&mut self, most: usize, content: u8) -> (Vec<u8>, bool) {
-        let data = vec![content; most.min(self.left)];
+    /// Writes what is to be sent in a turn, and trailers behind it; says whether the stream ends, if anything was written.
+    fn write<Role>(&mut self, end: &mut Endpoint<Role>, turn: Turn, output: &mut Vec<u8>) -> Option<Follows> {
+        let data = vec![b'x'; turn.bytes.min(self.left)];
         self.left -= data.len();
         self.ended = self.left == 0;
-        (data, self.ended && !self.trailers)
+        let (mut follows, is_last) = (None, self.ended && !self.trailers);
+        if !data.is_empty() || is_last {
+            let written = end.write_data(turn.stream, &data, is_last, output);
+            follows = Some(protocol::follows(written, output).expect("its turn"));
+        }
+        if self.ended && self.trailers {
+            let written = end.write_trailers(turn.stream, &headers(&[("X-Sum", "1")]), output);
+            follows = Some(protocol::follows(written, output).expect("its turn"));
+        }
+        follows
     }
 }
 
 pub(super) fn request_head(number: usize) -> RequestHead {
-    let headers = headers([("host", "a.example"), ("te", "trailers"), ("X-Number", &number.to_string())]);
+    let headers = headers(&[("host", "a.example"), ("te", "trailers"), ("X-Number", &number.to_string())]);
     let target = Target::parse("/path?query".into(), false).expect("a target");
     RequestHead { method: Method::PUT, target, version: protocol::VERSION, headers }
 }
 
 fn length(bytes: usize, announced: bool) -> BodyLength {
     if announced { BodyLength::Known(bytes as u64) } else { BodyLength::Unknown }
-}
-
-fn trailers() -> Headers {
-    headers([("X-Sum", "1")])
-}
-
-fn headers<const COUNT: usize>(fields: [(&str, &str); COUNT]) -> Headers {
-    let mut headers = Headers::new();
-    for (name, value) in fields {
-        headers.append(name, value).expect("a field");
-    }
-    headers
 }
