@@ -1,7 +1,5 @@
 //! Error codes, and the error of a peer that violates HTTP/2.
 
-use core::fmt;
-
 /// A client or a server violated HTTP/2.
 pub type ProtocolError = serow_streams::ProtocolError<ErrorCode>;
 
@@ -64,17 +62,4 @@ const NAMES: [&str; 14] = [
     "HTTP_1_1_REQUIRED",
 ];
 
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+serow_streams::show_by_name!(ErrorCode);

@@ -1,7 +1,5 @@
 //! Error codes, and the error of a peer that violates HTTP/3.
 
-use core::fmt;
-
 /// A client or a server violated HTTP/3.
 pub type ProtocolError = serow_streams::ProtocolError<ErrorCode>;
 
@@ -87,17 +85,4 @@ const NAMES: [&str; 17] = [
 const QPACK_NAMES: [&str; 3] =
     ["QPACK_DECOMPRESSION_FAILED", "QPACK_ENCODER_STREAM_ERROR", "QPACK_DECODER_STREAM_ERROR"];
 
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+serow_streams::show_by_name!(ErrorCode);

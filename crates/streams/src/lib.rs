@@ -18,6 +18,7 @@ pub mod response;
 pub mod scheduler;
 mod sent_fields;
 mod sent_request;
+mod show_by_name;
 mod stream_id;
 mod turn;
 
