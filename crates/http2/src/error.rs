@@ -1,8 +1,7 @@
 //! Error codes, and the error of a peer that violates HTTP/2.
 
-use core::fmt;
-
-use crate::StreamId;
+/// A client or a server violated HTTP/2.
+pub type ProtocolError = serow_streams::ProtocolError<ErrorCode>;
 
 /// RFC 9113 §7.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,49 +62,4 @@ const NAMES: [&str; 14] = [
     "HTTP_1_1_REQUIRED",
 ];
 
-/// The peer violated the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolError {
-    /// It ends the connection (RFC 9113 §5.4.1).
-    Connection {
-        /// For GOAWAY.
-        code: ErrorCode,
-        /// For the log, and GOAWAY's debug data.
-        reason: &'static str,
-    },
-    /// It ends one stream (RFC 9113 §5.4.2).
-    Stream {
-        /// Which.
-        stream: StreamId,
-        /// For RST_STREAM.
-        code: ErrorCode,
-        /// For the log.
-        reason: &'static str,
-    },
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connection { code, reason } => write!(formatter, "{reason} ({code})"),
-            Self::Stream { stream, code, reason } => write!(formatter, "{reason} (stream {stream}, {code})"),
-        }
-    }
-}
-
-impl core::error::Error for ProtocolError {}
+serow_streams::show_by_name!(ErrorCode);

@@ -1,8 +1,7 @@
 //! Error codes, and the error of a peer that violates HTTP/3.
 
-use core::fmt;
-
-use crate::StreamId;
+/// A client or a server violated HTTP/3.
+pub type ProtocolError = serow_streams::ProtocolError<ErrorCode>;
 
 /// RFC 9114 §8.1, RFC 9204 §6.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,56 +85,4 @@ const NAMES: [&str; 17] = [
 const QPACK_NAMES: [&str; 3] =
     ["QPACK_DECOMPRESSION_FAILED", "QPACK_ENCODER_STREAM_ERROR", "QPACK_DECODER_STREAM_ERROR"];
 
-/// The peer violated the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolError {
-    /// It ends the connection (RFC 9114 §8).
-    Connection {
-        /// For CONNECTION_CLOSE.
-        code: ErrorCode,
-        /// For the log, and the reason phrase of CONNECTION_CLOSE.
-        reason: &'static str,
-    },
-    /// It ends one stream (RFC 9114 §8).
-    Stream {
-        /// Which.
-        stream: StreamId,
-        /// For RESET_STREAM and STOP_SENDING.
-        code: ErrorCode,
-        /// For the log.
-        reason: &'static str,
-    },
-}
-
-impl ProtocolError {
-    /// One that ends the connection.
-    pub(crate) const fn new(code: ErrorCode, reason: &'static str) -> Self {
-        Self::Connection { code, reason }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connection { code, reason } => write!(formatter, "{reason} ({code})"),
-            Self::Stream { stream, code, reason } => write!(formatter, "{reason} (stream {stream}, {code})"),
-        }
-    }
-}
-
-impl core::error::Error for ProtocolError {}
+serow_streams::show_by_name!(ErrorCode);

@@ -12,11 +12,13 @@ mod event;
 pub mod fields;
 mod follows;
 mod message;
+mod protocol_error;
 pub mod request;
 pub mod response;
 pub mod scheduler;
 mod sent_fields;
 mod sent_request;
+mod show_by_name;
 mod stream_id;
 mod turn;
 
@@ -26,6 +28,7 @@ pub use self::{
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     follows::Follows,
     message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
+    protocol_error::ProtocolError,
     sent_fields::{has_trailers, show_headers, show_length},
     sent_request::{BodyOrder, FieldEncoder, OpenError, SentRequest},
     stream_id::StreamId,

@@ -41,6 +41,8 @@ pub mod webdav_xml;
 mod cgi_readers;
 #[path = "../../../crates/http1/tests/suite/conversation/mod.rs"]
 mod conversation;
+#[path = "../../../crates/streams/tests/machine/described.rs"]
+mod described;
 #[path = "../../../crates/message/tests/suite/structured_fields/reference.rs"]
 mod reference;
 #[path = "../../../crates/streams/tests/suite/scheduler_model/mod.rs"]

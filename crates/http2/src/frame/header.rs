@@ -1,7 +1,6 @@
 //! The nine bytes before each payload (RFC 9113 §4.1).
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::StreamId;
 
@@ -96,20 +95,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+serow_streams::show_by_name!(Kind);
 
 /// The flags of frames; RFC 9113 §6 defines which of them each type has.
 pub mod flags {

@@ -6,9 +6,11 @@ pub(crate) mod reader;
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
-use reader::{Line, decode, line, table, unhex};
+use reader::{Line, decode, line, table};
 use serow_http2::hpack::{DecodeError, Decoder, Encoder, Name, Pseudo};
 use serow_message::{Headers, KnownHeader, StatusCode};
+
+use crate::machine::compression::{field, unhex};
 
 #[test]
 fn the_examples_of_the_rfc() {
@@ -294,24 +296,6 @@ fn whole_messages() {
         ];
         assert_eq!(decode(&mut decoder, &block).unwrap(), expected);
     }
-}
-
-fn field() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
-    let names = prop_oneof![
-        Just(b"content-type".to_vec()),
-        Just(b"Date".to_vec()),
-        Just(b"cookie".to_vec()),
-        Just(b"Access-Control-Allow-Origin".to_vec()),
-        Just(b":path".to_vec()),
-        "[a-cA-C-]{1,3}".prop_map(String::into_bytes),
-        prop::collection::vec(any::<u8>(), 0..100),
-    ];
-    let values = prop_oneof![
-        "[a-c]{0,2}".prop_map(String::into_bytes),
-        "[ -~]{0,200}".prop_map(String::into_bytes),
-        prop::collection::vec(any::<u8>(), 0..1000),
-    ];
-    (names, values)
 }
 
 proptest! {

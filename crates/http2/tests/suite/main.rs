@@ -2,16 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod attacks;
-mod both_ends;
 mod cases;
-mod client_requests;
+mod client;
+#[path = "../../../streams/tests/machine/described.rs"]
+mod described;
 mod frames;
 mod frames_settings;
 mod frames_suite;
 mod frames_written;
 mod hpack;
 mod hpack_stories;
-mod script;
+#[path = "../../../streams/tests/machine/mod.rs"]
+mod machine;
+mod protocol;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;

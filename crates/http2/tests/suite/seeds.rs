@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::frames::taken::{take_split, take_whole};
-use crate::suites::Suite;
+use crate::{frames::taken::take_split, machine::splits, suites::Suite};
 use serow_http2::PREFACE;
 
 #[test]
@@ -34,16 +33,8 @@ struct Totals {
 }
 
 impl Totals {
-    /// Takes a seed's frames whole, in a few pieces and, if it is not large, byte by byte.
     fn add(&mut self, name: &str, input: &[u8], largest: usize) {
-        let seen = take_whole(input, largest);
-        for parts in [2, 3, 7, 64] {
-            let places = (1..parts).map(|part| input.len() * part / parts);
-            assert_eq!(take_split(input, places, largest), seen, "{name} in {parts} pieces");
-        }
-        if input.len() < 4_000 {
-            assert_eq!(take_split(input, 1..input.len(), largest), seen, "{name} byte by byte");
-        }
+        let seen = splits::check(name, input.len(), 4_000, |places| take_split(input, places, largest));
         self.frames += seen.frames.len();
         self.refused += usize::from(seen.has_ended);
         for line in &seen.lines {

@@ -1,7 +1,5 @@
 //! The kinds of frames.
 
-use core::fmt;
-
 /// The kind of a frame (RFC 9114 §11.2.1, RFC 9218 §15).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kind(pub u64);
@@ -49,17 +47,4 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => formatter.write_str(name),
-            None => write!(formatter, "{:#x}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
+serow_streams::show_by_name!(Kind);

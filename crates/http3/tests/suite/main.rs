@@ -2,14 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod attacks;
-mod both_ends;
 mod cases;
 mod client;
+#[path = "../../../streams/tests/machine/described.rs"]
+mod described;
+#[path = "../../../streams/tests/machine/mod.rs"]
+mod machine;
+mod protocol;
 mod qifs;
 mod qpack;
 mod qpack_connection;
 mod qpack_order;
-mod script;
 mod seeds;
 #[path = "../../../http1/tests/suite/suites/mod.rs"]
 mod suites;

@@ -8,8 +8,11 @@ use serow_http3::{
 };
 use serow_message::{Headers, KnownHeader, StatusCode};
 
-use crate::qpack_connection::{
-    Fields, acknowledgements, decode, encode, fields, insert, instructions, section_of, set_capacity, unhex,
+use crate::{
+    machine::compression::unhex,
+    qpack_connection::{
+        Fields, acknowledgements, decode, encode, fields, insert, instructions, section_of, set_capacity,
+    },
 };
 
 #[test]

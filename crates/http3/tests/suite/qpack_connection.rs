@@ -82,10 +82,3 @@ pub(crate) fn section_of(inserted: u64, newer: u64, capacity: usize) -> Vec<u8> 
 pub(crate) fn fields(list: &[(&str, &str)]) -> Fields {
     list.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect()
 }
-
-/// The bytes of hexadecimal text, which may have spaces; `-` is nothing.
-pub(crate) fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b' ' | b'-')).collect();
-    let pairs = digits.chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-    pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal digits")).collect()
-}

@@ -9,7 +9,10 @@ use serow_http3::{
     qpack::{Decoder, Encoder},
 };
 
-use crate::qpack_connection::{Fields, acknowledgements, decode, encode, instructions};
+use crate::{
+    machine::compression::field,
+    qpack_connection::{Fields, acknowledgements, decode, encode, instructions},
+};
 
 /// The two ends, and what is under way between them.
 struct Connection {
@@ -119,26 +122,6 @@ impl Connection {
         }
         self.execute(Operation::DeliverAcknowledgements(usize::MAX));
     }
-}
-
-fn field() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
-    let names = prop_oneof![
-        Just(b"content-type".to_vec()),
-        Just(b"Date".to_vec()),
-        Just(b"cookie".to_vec()),
-        Just(b"etag".to_vec()),
-        Just(b"Access-Control-Allow-Origin".to_vec()),
-        Just(b":path".to_vec()),
-        "[a-cA-C-]{1,3}".prop_map(String::into_bytes),
-        prop::collection::vec(any::<u8>(), 0..100),
-    ];
-    let values = prop_oneof![
-        4 => "[a-c]{0,2}".prop_map(String::into_bytes),
-        1 => "[a-b]{20}".prop_map(String::into_bytes),
-        1 => "[ -~]{0,200}".prop_map(String::into_bytes),
-        1 => prop::collection::vec(any::<u8>(), 0..1000),
-    ];
-    (names, values)
 }
 
 fn operation() -> impl Strategy<Value = Operation> {

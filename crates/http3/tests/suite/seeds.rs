@@ -2,7 +2,7 @@
 
 use serow_http3::Limits;
 
-use crate::{suites::Suite, taken::take_split};
+use crate::{machine::splits, suites::Suite, taken::take_split};
 
 #[test]
 fn fuzz_seeds_make_no_difference_when_split() {
@@ -15,15 +15,9 @@ fn fuzz_seeds_make_no_difference_when_split() {
         // A request stream, the control stream, the QPACK streams, and one whose type comes first.
         for stream in [0, 2, 6, 10, 14] {
             for limits in [Limits::default(), small] {
-                let seen = take_split(stream, seed, [], limits);
-                for parts in [2, 3, 7, 64] {
-                    let places = (1..parts).map(|part| seed.len() * part / parts);
-                    assert_eq!(take_split(stream, seed, places, limits), seen, "{name} in {parts} pieces as {stream}");
-                }
-                if seed.len() < 2_000 {
-                    let split = take_split(stream, seed, 1..seed.len(), limits);
-                    assert_eq!(split, seen, "{name} byte by byte as {stream}");
-                }
+                let name = format!("{name} as {stream}");
+                let take = |places: Vec<usize>| take_split(stream, seed, places, limits);
+                let seen = splits::check(&name, seed.len(), 2_000, take);
                 events += seen.events.len();
                 refused += usize::from(seen.error.is_some());
             }

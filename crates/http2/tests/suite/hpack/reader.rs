@@ -64,10 +64,3 @@ pub(crate) fn table(decoder: &mut Decoder) -> Vec<Line> {
     }
     lines
 }
-
-/// The bytes of hexadecimal text, which may have spaces.
-pub(crate) fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b' ').collect();
-    let pairs = digits.chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-    pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal digits")).collect()
-}

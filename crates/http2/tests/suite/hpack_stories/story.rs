@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::hpack::reader::unhex;
+use crate::machine::compression::unhex;
 
 /// A field block and what it stands for.
 pub(crate) struct Case {

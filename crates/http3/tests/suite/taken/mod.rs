@@ -5,8 +5,7 @@ use core::time::Duration;
 use bytes::Bytes;
 use serow_http3::{Limits, ProtocolError, Server, StreamId, StreamOrder};
 
-#[path = "../../../../http2/tests/suite/script/describe.rs"]
-pub(crate) mod describe;
+use super::described::describe;
 
 /// The events and the error of a server.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +47,7 @@ impl Taking {
                     }
                     self.seen.data.extend_from_slice(&data);
                 }
-                other => self.seen.events.push(describe::describe(&other)),
+                other => self.seen.events.push(describe(&other)),
             }
         }
         while let Some(order) = self.server.next_order() {
