@@ -6,8 +6,8 @@ use serow::Address;
 use serow_config::{options::ListeningOptions, tables::sites::SiteTable, values::ListenRule};
 use serow_document::{Problem, Problems};
 use serow_gateway::TrustedProxies;
-use serow_router::{Router, RouterError, Site as RouterSite};
-use serow_site::{RouteHandler, Scripts, Site, SitePolicies, SiteScripts, SitesByAddress};
+use serow_router::{Router, RouterError, Site};
+use serow_site::{RouteHandler, Scripts, SitePolicies, SiteScripts, Sites, SitesByAddress};
 
 use crate::overlap;
 
@@ -68,15 +68,15 @@ impl SiteListeners {
     /// The handler of these sites, which have these policies. An error is about the sites by their numbers here.
     pub(crate) fn site(
         &self,
-        sites: Vec<RouterSite<RouteHandler>>,
+        sites: Vec<Site<RouteHandler>>,
         policies: &SitePolicies,
         scripts: &[Scripts],
         trusted: &TrustedProxies,
-    ) -> Result<Site, RouterError> {
+    ) -> Result<Sites, RouterError> {
         if self.own.is_empty() {
             let router = Router::new(sites)?.with_trusted(trusted.clone());
             let (policies, scripts) = (policies.clone(), SiteScripts::new(scripts.to_vec(), &router, policies));
-            return Ok(Site::Routed { router, policies, scripts });
+            return Ok(Sites::Routed { router, policies, scripts });
         }
         let routed = |is_member: &dyn Fn(&[SocketAddr]) -> bool| {
             let members = self.of_sites.iter().enumerate().filter(|(_, addresses)| is_member(addresses));
@@ -87,7 +87,7 @@ impl SiteListeners {
             let policies = policies.of_some(&numbers);
             let scripts = numbers.iter().filter_map(|number| scripts.get(*number).cloned()).collect();
             let scripts = SiteScripts::new(scripts, &router, &policies);
-            Ok(Site::Routed { router, policies, scripts })
+            Ok(Sites::Routed { router, policies, scripts })
         };
         let of_address = |address: &SocketAddr| {
             let is_of_root = self.of_root.contains(address);
@@ -96,7 +96,7 @@ impl SiteListeners {
             Ok((*address, routed(&is_member)?))
         };
         let own = self.own.iter().map(of_address).collect::<Result<_, _>>()?;
-        Ok(Site::ByAddress(SitesByAddress::new(own, routed(&<[_]>::is_empty)?)))
+        Ok(Sites::ByAddress(SitesByAddress::new(own, routed(&<[_]>::is_empty)?)))
     }
 }
 

@@ -9,16 +9,16 @@ use serow_limits::Bans;
 use serow_net::monotonic;
 
 use crate::{
-    MaintenanceSwitch, Site, received_request,
+    MaintenanceSwitch, Sites, received_request,
     site_response::SiteResponse,
     strict_transport::StrictTransport,
     to_tls::{TlsPolicy, ToTls},
 };
 
-/// A site, with what TLS needs around it.
+/// All sites, with the parts around them that are the same for each: TLS, bans, maintenance.
 #[derive(Clone)]
 pub(crate) struct SiteHandler {
-    site: Site,
+    sites: Sites,
     to_tls: ToTls,
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
@@ -52,9 +52,9 @@ impl Admission {
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> Self {
+    pub(crate) fn new(sites: Sites, policy: TlsPolicy, port: u16, admission: Admission) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
-        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
+        Self { sites, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
     }
 
     #[inline]
@@ -77,9 +77,9 @@ impl SiteHandler {
         if let Some(redirect) = self.to_tls.redirect(&request, trusted) {
             return SiteResponse::Ready(Some(redirect));
         }
-        let Some(time) = self.strict_transport else { return self.site.respond(request) };
+        let Some(time) = self.strict_transport else { return self.sites.respond(request) };
         let header = StrictTransport::new(time, trusted.client_scheme(&request.headers, request.connection()));
-        let mut response = self.site.respond(request);
+        let mut response = self.sites.respond(request);
         response.add(header);
         response
     }
@@ -93,6 +93,6 @@ impl Handler for SiteHandler {
 
     #[cold]
     fn note_refused(&self, request: &mut Request) {
-        self.site.note_route(request);
+        self.sites.note_route(request);
     }
 }
