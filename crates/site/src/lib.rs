@@ -78,7 +78,7 @@ pub use self::{
     route_handler::RouteHandler,
     scripts::{ScriptedSites, Scripts},
     serving::{handler, start},
-    site_handler::Admission,
+    site_handler::ClientAdmission,
     site_policies::SitePolicies,
     site_scripts::SiteScripts,
     sites::Sites,

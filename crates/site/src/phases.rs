@@ -27,7 +27,7 @@ use crate::{
     Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
-    policy::{AccessOutcome, Admission, Bounded, Identity, PolicyContext, Source},
+    policy::{AccessOutcome, AccessDecision, Bounded, Identity, PolicyContext, Source},
     site_response::SiteResponse,
 };
 
@@ -128,12 +128,12 @@ impl Phases {
             Bounded::TooLong(refusal) => return SiteResponse::Ready(Some(refusal)).in_context(context, None),
         };
         let response = match context.admit(&request) {
-            Admission::Refused(response) => SiteResponse::Ready(Some(response)),
-            Admission::Granted(identity) => match context.preflight() {
+            AccessDecision::Refused(response) => SiteResponse::Ready(Some(response)),
+            AccessDecision::Granted(identity) => match context.preflight() {
                 Some(response) => return SiteResponse::Ready(Some(response)),
                 None => self.admitted(request, identity, target, (&mut context.outcome, noted)),
             },
-            Admission::Pending(pending) => {
+            AccessDecision::Pending(pending) => {
                 let (phases, preflight, target) = (Arc::clone(self), context.preflight(), target.for_later());
                 SiteResponse::pending(Box::pin(async move {
                     let identity = match (pending.await, preflight) {

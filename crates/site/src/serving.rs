@@ -6,7 +6,7 @@ use serow_limits::Bans;
 
 use crate::{
     MaintenanceSwitch, Sites,
-    site_handler::{Admission, SiteHandler},
+    site_handler::{ClientAdmission, SiteHandler},
     to_tls::TlsPolicy,
 };
 
@@ -26,11 +26,11 @@ pub fn start(
     trusted: TrustedProxies,
 ) -> Result<RunningServer, serow::Error> {
     let port = tls_port(&server);
-    server.start(handler(sites, policy, port, Admission { maintenance, bans, trusted }))
+    server.start(handler(sites, policy, port, ClientAdmission { maintenance, bans, trusted }))
 }
 
 /// The handler of all requests to these sites: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.
-pub fn handler(sites: Sites, policy: TlsPolicy, port: u16, admission: Admission) -> impl Handler {
+pub fn handler(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> impl Handler {
     SiteHandler::new(sites, policy, port, admission)
 }
 

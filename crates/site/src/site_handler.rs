@@ -23,12 +23,12 @@ pub(crate) struct SiteHandler {
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
     challenges: Option<HttpChallenges>,
-    admission: Admission,
+    admission: ClientAdmission,
 }
 
 /// Which clients are served at the moment, and who says which client a request is from.
 #[derive(Clone, Default)]
-pub struct Admission {
+pub struct ClientAdmission {
     /// Whether there is maintenance.
     pub maintenance: MaintenanceSwitch,
     /// Clients that are refused. Their new connections are refused before; these are requests of connections that are
@@ -38,7 +38,7 @@ pub struct Admission {
     pub trusted: TrustedProxies,
 }
 
-impl Admission {
+impl ClientAdmission {
     #[cold]
     fn refusal_of_banned(&self, request: &Request) -> Option<Response> {
         let client = self.trusted.client_address(&request.headers, request.connection())?;
@@ -52,7 +52,7 @@ impl Admission {
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(sites: Sites, policy: TlsPolicy, port: u16, admission: Admission) -> Self {
+    pub(crate) fn new(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
         Self { sites, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
     }
@@ -65,7 +65,7 @@ impl SiteHandler {
         {
             return SiteResponse::Ready(Some(Response::text(text)));
         }
-        let Admission { maintenance, bans, trusted } = &self.admission;
+        let ClientAdmission { maintenance, bans, trusted } = &self.admission;
         if !bans.is_empty()
             && let Some(refusal) = self.admission.refusal_of_banned(&request)
         {
