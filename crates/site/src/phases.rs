@@ -27,7 +27,7 @@ use crate::{
     Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
-    policy::{AccessOutcome, AccessDecision, Bounded, Identity, PolicyContext, Source},
+    policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
     site_response::SiteResponse,
 };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serow_message::{Request, Response};
 
-use super::{AccessOutcome, AccessDecision, Asked, CorsRequest, Identity, RoutePolicy, Source};
+use super::{AccessDecision, AccessOutcome, Asked, CorsRequest, Identity, RoutePolicy, Source};
 
 /// A request with a policy: what the response depends on.
 pub(crate) struct PolicyContext {
