@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serow_processes::{StartCancellation, StartError, Workers};
 
 use crate::{
-    generation::BridgedGeneration, handler::ApplicationHandler, pool::WorkerCounts, report::ApplicationReport,
+    bridged_generation::BridgedGeneration, handler::ApplicationHandler, pool::WorkerCounts, report::ApplicationReport,
     settings::ApplicationSettings, shared_state::Shared,
 };
 

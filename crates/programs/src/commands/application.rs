@@ -9,7 +9,7 @@ use serow_proxy::{
 };
 
 use crate::commands::{
-    generation::CommandGeneration,
+    command_generation::CommandGeneration,
     settings::{Binding, CommandSettings},
 };
 

@@ -15,7 +15,7 @@ use serow_proxy::{
     Upstream, UpstreamSettings, UpstreamTimeouts,
 };
 
-use crate::fpm::{generation::FpmGeneration, settings::FpmSettings};
+use crate::fpm::{fpm_generation::FpmGeneration, settings::FpmSettings};
 
 /// php-fpm as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::generations::Stage;
+use super::server_generations::Stage;
 
 /// A handle that sends requests to a master; see [`run`](super::run).
 #[derive(Clone, Debug)]

@@ -26,11 +26,11 @@ use super::{
     ending::Ending,
     event::Event,
     gathering::Gathering,
-    generations::{Generations, Stage},
     held::HeldSockets,
     messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener},
     overrides::{NOBODY, Overrides},
     quic_sockets::QuicSockets,
+    server_generations::{ServerGenerations, Stage},
 };
 use crate::{
     notifications::tell_parent,
@@ -41,7 +41,7 @@ use crate::{
 pub(super) struct Driver<D> {
     duties: D,
     began: Instant,
-    machine: Generations,
+    machine: ServerGenerations,
     held: HeldSockets,
     quic: QuicSockets,
     /// The secret with which all generations make stateless resets and tokens of QUIC, and the keys of session
@@ -76,7 +76,7 @@ impl<D: Duties> Driver<D> {
         Self {
             duties,
             began: time::now(),
-            machine: Generations::begin(Duration::ZERO),
+            machine: ServerGenerations::begin(Duration::ZERO),
             held: HeldSockets::default(),
             quic: QuicSockets::default(),
             generation_secret: random_secret(),

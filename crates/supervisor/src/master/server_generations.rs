@@ -10,8 +10,8 @@
 //!                               one starts in its place                one serves
 //! ```
 //!
-//! [`Generations::handle`] takes events, with the time since a fixed moment; [`Generations::poll_action`] returns the
-//! actions to execute. [`Generations::deadline`] is the time at which [`Event::Tick`] is due.
+//! [`ServerGenerations::handle`] takes events, with the time since a fixed moment; [`ServerGenerations::poll_action`] returns the
+//! actions to execute. [`ServerGenerations::deadline`] is the time at which [`Event::Tick`] is due.
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -25,7 +25,7 @@ use super::{
 
 /// All generations, and the pending requests.
 #[derive(Debug, Default)]
-pub(crate) struct Generations {
+pub(crate) struct ServerGenerations {
     /// The number of the latest generation.
     number: u64,
     starting: Option<Attempt>,
@@ -120,7 +120,7 @@ pub(crate) enum Stage {
     Draining,
 }
 
-impl Generations {
+impl ServerGenerations {
     /// Starts the first.
     pub(crate) fn begin(now: Duration) -> Self {
         let mut generations = Self::default();

@@ -12,7 +12,7 @@ use std::io;
 use serow_processes::MessageSender;
 use tokio::time::Instant;
 
-use super::{BridgedGeneration, GenerationMessage, template::TemplateProcess, worker::Stage};
+use super::{BridgedGeneration, BridgedMessage, template::TemplateProcess, worker::Stage};
 use crate::{messages::REFORK, settings::ApplicationSettings};
 
 /// The processes that the workers of a generation are and were forked from.
@@ -46,7 +46,7 @@ impl TemplateProcesses {
     pub(super) fn start(
         &mut self,
         settings: &ApplicationSettings,
-        messages: &MessageSender<GenerationMessage>,
+        messages: &MessageSender<BridgedMessage>,
     ) -> io::Result<()> {
         self.count += 1;
         self.successions = 0;

@@ -55,7 +55,7 @@ fn has_passed(limit: Duration, since: Instant, now: Instant) -> bool {
 mod tests {
     use std::{num::NonZero, process::Command, sync::Arc};
 
-    use serow_processes::{Backoff, Generation, MessageSender};
+    use serow_processes::{Backoff, MessageSender, WorkerGeneration};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;

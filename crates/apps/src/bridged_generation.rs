@@ -9,7 +9,7 @@ mod workers;
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use serow_processes::{Backoff, Generation, MessageSender};
+use serow_processes::{Backoff, MessageSender, WorkerGeneration};
 use tokio::time::Instant;
 
 use self::{
@@ -24,7 +24,7 @@ use crate::shared_state::{OtherWorkers, Shared};
 pub(crate) struct BridgedGeneration {
     number: u64,
     shared: Arc<Shared>,
-    messages: MessageSender<GenerationMessage>,
+    messages: MessageSender<BridgedMessage>,
     templates: TemplateProcesses,
     workers: Vec<Worker>,
     phase: Phase,
@@ -34,7 +34,7 @@ pub(crate) struct BridgedGeneration {
 
 /// Messages about a generation.
 #[derive(Debug)]
-pub(crate) enum GenerationMessage {
+pub(crate) enum BridgedMessage {
     /// From a template process.
     TemplateProcess { number: u64, message: TemplateMessage },
     /// A worker did.
@@ -52,14 +52,14 @@ enum Phase {
     Retired,
 }
 
-impl Generation for BridgedGeneration {
+impl WorkerGeneration for BridgedGeneration {
     type Application = Shared;
-    type Message = GenerationMessage;
+    type Message = BridgedMessage;
 
     fn start(
         number: u64,
         shared: &Arc<Shared>,
-        messages: MessageSender<GenerationMessage>,
+        messages: MessageSender<BridgedMessage>,
         _: &mut u64,
     ) -> Result<Self, String> {
         let mut generation = Self {
@@ -82,12 +82,12 @@ impl Generation for BridgedGeneration {
         self.number
     }
 
-    fn handle_message(&mut self, message: GenerationMessage, numbers: &mut u64) -> Result<(), String> {
+    fn handle_message(&mut self, message: BridgedMessage, numbers: &mut u64) -> Result<(), String> {
         match message {
-            GenerationMessage::TemplateProcess { number, message } => {
+            BridgedMessage::TemplateProcess { number, message } => {
                 self.handle_template_message(number, message, numbers)
             }
-            GenerationMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
+            BridgedMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
         }
     }
 
@@ -180,7 +180,7 @@ impl BridgedGeneration {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
                     worker.read_last_message();
                     // Queued after its other messages, which may arrive later than those of its template process.
-                    self.messages.send(GenerationMessage::Worker {
+                    self.messages.send(BridgedMessage::Worker {
                         number: worker.link.number,
                         message: WorkerMessage::Ended(how),
                     });

@@ -7,7 +7,7 @@ use serow_net::channel::{AsyncChannel, Channel};
 use serow_processes::{MessageSender, Process};
 use tokio::{task::spawn_local, time::Instant};
 
-use super::GenerationMessage;
+use super::BridgedMessage;
 use crate::{outbox, worker_link::WorkerLink};
 
 /// A worker process.
@@ -108,7 +108,7 @@ impl Worker {
 }
 
 /// Receives the messages of a worker about itself.
-pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessage>) -> std::io::Result<()> {
+pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<BridgedMessage>) -> std::io::Result<()> {
     let channel = AsyncChannel::new(link.requests.try_clone()?)?;
     outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
     let (number, messages) = (link.number, messages.clone());
@@ -121,7 +121,7 @@ pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessa
                 Some(("failed", why)) => WorkerMessage::Failed(why.to_owned()),
                 _ => continue,
             };
-            messages.send(GenerationMessage::Worker { number, message });
+            messages.send(BridgedMessage::Worker { number, message });
         }
     });
     Ok(())

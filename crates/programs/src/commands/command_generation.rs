@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use serow_processes::{Backoff, Generation, MessageSender, RESTART};
+use serow_processes::{Backoff, MessageSender, RESTART, WorkerGeneration};
 use tokio::time::Instant;
 
 use crate::commands::{
@@ -35,7 +35,7 @@ enum Phase {
     Retired,
 }
 
-impl Generation for CommandGeneration {
+impl WorkerGeneration for CommandGeneration {
     type Application = Shared;
     type Message = CopyMessage;
 

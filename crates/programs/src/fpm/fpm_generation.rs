@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use serow_processes::{Backoff, Generation, MessageSender, RESTART};
+use serow_processes::{Backoff, MessageSender, RESTART, WorkerGeneration};
 use serow_proxy::ServerLocation;
 use tokio::{task::spawn_local, time::Instant};
 
@@ -48,7 +48,7 @@ enum Phase {
     Retired,
 }
 
-impl Generation for FpmGeneration {
+impl WorkerGeneration for FpmGeneration {
     type Application = Shared;
     type Message = FpmMessage;
 
