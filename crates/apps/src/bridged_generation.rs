@@ -15,15 +15,15 @@ use tokio::time::Instant;
 use self::{
     template::TemplateMessage,
     templates::{Loss, TemplateProcesses},
-    worker::{Stage, Worker, WorkerMessage},
+    worker::{Worker, WorkerMessage, WorkerStage},
 };
-use crate::shared_state::{OtherWorkers, Shared};
+use crate::shared_state::{ApplicationState, OtherWorkers};
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
 pub(crate) struct BridgedGeneration {
     number: u64,
-    shared: Arc<Shared>,
+    shared: Arc<ApplicationState>,
     messages: MessageSender<BridgedMessage>,
     templates: TemplateProcesses,
     workers: Vec<Worker>,
@@ -53,12 +53,12 @@ enum Phase {
 }
 
 impl WorkerGeneration for BridgedGeneration {
-    type Application = Shared;
+    type Application = ApplicationState;
     type Message = BridgedMessage;
 
     fn start(
         number: u64,
-        shared: &Arc<Shared>,
+        shared: &Arc<ApplicationState>,
         messages: MessageSender<BridgedMessage>,
         _: &mut u64,
     ) -> Result<Self, String> {
@@ -92,7 +92,7 @@ impl WorkerGeneration for BridgedGeneration {
     }
 
     fn is_ready(&self) -> bool {
-        let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
+        let ready = self.workers.iter().filter(|worker| worker.stage == WorkerStage::Ready).count();
         ready >= self.shared.settings.run.processes.get()
     }
 
@@ -113,7 +113,7 @@ impl WorkerGeneration for BridgedGeneration {
     fn retire(&mut self) {
         self.phase = Phase::Retired;
         for worker in &mut self.workers {
-            worker.stage = Stage::Draining;
+            worker.stage = WorkerStage::Draining;
             self.shared.retire(&worker.link);
             // One that is not in the pool has nothing to finish.
             if !self.shared.has(&worker.link) {
@@ -130,7 +130,7 @@ impl WorkerGeneration for BridgedGeneration {
         }
     }
 
-    fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+    fn maintain(shared: &Arc<ApplicationState>, generations: &mut [Self], numbers: &mut u64) {
         let overdue = shared.enforce_time_limits();
         for generation in generations {
             generation.end_overdue(&overdue);
@@ -140,11 +140,11 @@ impl WorkerGeneration for BridgedGeneration {
         }
     }
 
-    fn time_left(shared: &Shared) -> std::time::Duration {
+    fn time_left(shared: &ApplicationState) -> std::time::Duration {
         shared.time_left()
     }
 
-    fn name(shared: &Shared) -> &str {
+    fn name(shared: &ApplicationState) -> &str {
         &shared.settings.run.name
     }
 }
@@ -210,9 +210,9 @@ impl BridgedGeneration {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match message {
             // A second message must not double the worker's requests.
-            WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
+            WorkerMessage::Ready if worker.stage != WorkerStage::Loading => Ok(()),
             WorkerMessage::Ready => {
-                worker.stage = Stage::Ready;
+                worker.stage = WorkerStage::Ready;
                 self.backoff.succeed();
                 if self.phase == Phase::Serving {
                     self.activate_ready(OtherWorkers::Keep);
@@ -224,7 +224,7 @@ impl BridgedGeneration {
                 Err(why)
             }
             WorkerMessage::Draining => {
-                worker.stage = Stage::Draining;
+                worker.stage = WorkerStage::Draining;
                 self.shared.leave(&worker.link);
                 self.fill(numbers);
                 Ok(())

@@ -22,7 +22,7 @@ use crate::{
     pool::{RequestTimes, Ticket},
     program::Interface,
     request_error::RequestError,
-    shared_state::{Sent, Shared},
+    shared_state::{ApplicationState, Sent},
     worker_link::WorkerLink,
 };
 use serow_processes::RunSettings;
@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// Reads the replies of a worker to this thread until the worker is gone.
-pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize) {
+pub(crate) async fn read(shared: &ApplicationState, link: &Arc<WorkerLink>, thread: usize) {
     let channel = match link.replies[thread].try_clone().and_then(AsyncChannel::new) {
         Ok(channel) => channel,
         Err(error) => {
@@ -83,7 +83,7 @@ struct Growing {
 
 /// Takes one packet; gives the body that has grown.
 fn take(
-    shared: &Shared,
+    shared: &ApplicationState,
     (link, thread): (&Arc<WorkerLink>, usize),
     packet: &[u8],
     descriptors: Vec<OwnedFd>,

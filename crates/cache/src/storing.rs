@@ -4,7 +4,7 @@ use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode, hop
 
 use crate::{
     extent::Extent,
-    freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
+    freshness::{ExchangeTimes, Freshness, LifetimeSource, is_heuristically_cacheable},
     response_control::{ResponseControl, Restriction},
     reuse_rules::ReuseRules,
     rules::CacheRules,
@@ -114,7 +114,7 @@ pub fn storable(
     status: StatusCode,
     headers: &Headers,
     rules: &CacheRules,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
 ) -> Result<(StorableHead, Extent), NotStored> {
     if request.method != Method::GET {
         return Err(NotStored::Method);
@@ -139,7 +139,7 @@ pub(crate) fn permitted_head(
     status: StatusCode,
     headers: &Headers,
     rules: &CacheRules,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
 ) -> Result<StorableHead, NotStored> {
     if request.no_store {
         return Err(NotStored::RequestNoStore);

@@ -25,7 +25,7 @@ pub use self::{
     counters::Counters,
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     follows::Follows,
-    message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
+    message::{Content, MessageLimits, QueuedHead, ResponseContext, Sending, WrongLength},
     sent_fields::{has_trailers, show_headers, show_length},
     sent_request::{BodyOrder, FieldEncoder, OpenError, SentRequest},
     stream_id::StreamId,

@@ -19,10 +19,10 @@ use crate::{
     member::{Kind, Member},
     quota::length,
     refusal::Refusal,
-    shared::{Located, Shared, path_at},
     structure::{depth, not_found_for_conflict},
     tree::{Budget, FolderCopy, NEW_FOLDER, Removal, Unserved, copy_file, open_folder, remove, survey},
     upload::{Existing, Upload, rename, temporary_name},
+    writable_folder::{Located, WritableFolder, path_at},
 };
 
 /// The method, which decides whether the source stays.
@@ -33,7 +33,11 @@ pub(crate) enum Transfer {
 }
 
 /// Copies or moves a file, or a folder with all that is in it.
-pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transfer) -> Result<Response, Refusal> {
+pub(crate) async fn transfer(
+    shared: Arc<WritableFolder>,
+    request: Request,
+    kind: Transfer,
+) -> Result<Response, Refusal> {
     let source = match kind {
         Transfer::Copy => shared.locate(request.target.path())?,
         Transfer::Move => shared.locate_changed(request.target.path())?,
@@ -62,7 +66,7 @@ pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transf
     .await
 }
 
-fn destination(shared: &Shared, request: &Request) -> Result<Located, Refusal> {
+fn destination(shared: &WritableFolder, request: &Request) -> Result<Located, Refusal> {
     let value = request.headers.get_str("destination");
     let url = value.ok_or_else(|| Refusal::bad_request("the field Destination is missing, or not in UTF-8"))?;
     match path_at(url, &shared.site.hosts(request)) {
@@ -82,7 +86,7 @@ fn destination(shared: &Shared, request: &Request) -> Result<Located, Refusal> {
 
 /// A COPY or MOVE.
 struct Work {
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
     source: Located,
     destination: Located,
     depth: Depth,

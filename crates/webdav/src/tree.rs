@@ -20,7 +20,7 @@ use crate::{
     member::Kind,
     quota::{Reservation, length},
     refusal::Refusal,
-    shared::Shared,
+    writable_folder::WritableFolder,
 };
 
 /// How much a request may still do.
@@ -82,7 +82,7 @@ pub(crate) enum Unserved {
 ///
 /// Why it cannot.
 pub(crate) fn survey(
-    shared: &Shared,
+    shared: &WritableFolder,
     folder: &OwnedFd,
     paths: &[Vec<u8>],
     unserved: Unserved,
@@ -155,7 +155,7 @@ fn remove_content(folder: impl AsFd, name: &[u8], path: &[u8], removal: &mut Rem
 
 /// A COPY of a folder.
 pub(crate) struct FolderCopy<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a WritableFolder,
     pub(crate) root: &'a Root,
     pub(crate) budget: Budget,
     pub(crate) reservation: &'a mut Reservation,

@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    ExchangeTimes, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
     add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
 use serow_message::{CacheStatus, InformationalSender, StatusCode};
@@ -143,7 +143,7 @@ impl<H: Handler> Fetch<H> {
         Box::pin(self.run(None))
     }
 
-    pub(super) async fn send(&self, headers: Headers) -> (Response, Exchange) {
+    pub(super) async fn send(&self, headers: Headers) -> (Response, ExchangeTimes) {
         let sent = self.cache.store.now();
         let head = RequestHead { headers, ..self.head.clone() };
         let request = Request::new(head, Body::empty(), self.connection.clone());
@@ -154,7 +154,7 @@ impl<H: Handler> Fetch<H> {
         if !tags.is_empty() {
             response.extensions.insert(tags);
         }
-        (response, Exchange { sent, received: self.cache.store.now() })
+        (response, ExchangeTimes { sent, received: self.cache.store.now() })
     }
 
     fn conditional_headers(&self) -> Headers {

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use serow::{Body, Handler, KnownHeader, Response};
 use serow_cache::{
-    ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
-    StorableHead, TagNames, is_part_of_use, reuse, select, storable,
+    ArrivingResponse, ExchangeTimes, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection,
+    Storable, StorableHead, TagNames, is_part_of_use, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, LimitRate, NamesReplacement, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
@@ -33,7 +33,7 @@ impl<H: Handler> Fetch<H> {
     pub(super) async fn receive(
         self,
         mut response: Response,
-        exchange: Exchange,
+        exchange: ExchangeTimes,
         leader: Option<FillLeader>,
     ) -> Response {
         if self.has_outdated_part(&response) {
@@ -80,7 +80,7 @@ impl<H: Handler> Fetch<H> {
     }
 
     /// The parts of a response that are stored; or the reason why none is.
-    pub(super) fn accept(&self, response: &Response, exchange: Exchange) -> Result<Accepted, NotStored> {
+    pub(super) fn accept(&self, response: &Response, exchange: ExchangeTimes) -> Result<Accepted, NotStored> {
         if !is_for_others(response) {
             return Err(NotStored::NotFresh);
         }

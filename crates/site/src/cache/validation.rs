@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serow::{Handler, Response};
 use serow_cache::{
-    Exchange, HeadVerdict, NotStored, StorableHead, Stored, TagNames, UpdatedHead, head_verdict, updated, validated,
+    ExchangeTimes, HeadVerdict, NotStored, StorableHead, Stored, TagNames, UpdatedHead, head_verdict, updated,
+    validated,
 };
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 impl<H: Handler> Fetch<H> {
     /// The response that a 304 makes of a stored one (RFC 9111 §4.3.4), and whether it is stored so; nothing if it is about
     /// none, or its content is gone.
-    pub(super) fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<(Response, bool)> {
+    pub(super) fn revalidated(&self, response: &Response, exchange: ExchangeTimes) -> Option<(Response, bool)> {
         let stored = &self.lookup.stored;
         let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
         let UpdatedHead { own, stored: decision } = self.updated(before, response, exchange);
@@ -27,7 +28,7 @@ impl<H: Handler> Fetch<H> {
     }
 
     /// The head of a stored response, updated by the head of a response to this request.
-    fn updated(&self, before: &Stored, response: &Response, exchange: Exchange) -> UpdatedHead {
+    fn updated(&self, before: &Stored, response: &Response, exchange: ExchangeTimes) -> UpdatedHead {
         let (request, rules) = (self.storing_request(&self.head.headers), &self.cache.settings.rules);
         updated(&before.head, request, &response.headers, rules, exchange)
     }
@@ -56,7 +57,7 @@ impl<H: Handler> Fetch<H> {
     }
 
     /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
-    pub(super) fn compare_head(&self, response: &Response, exchange: Exchange) {
+    pub(super) fn compare_head(&self, response: &Response, exchange: ExchangeTimes) {
         let selected = self.lookup.stored.first().filter(|_| self.lookup.is_selected);
         let Some(before) = selected.or(self.lookup.part.as_ref()) else { return };
         let length = before.body.complete_length();

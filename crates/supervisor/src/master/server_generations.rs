@@ -114,7 +114,7 @@ enum Stop {
 
 /// The stage of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum GenerationStage {
     Starting,
     Serving,
     Draining,
@@ -143,11 +143,14 @@ impl ServerGenerations {
     }
 
     /// The running generations: number, process id, and stage.
-    pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, Stage)> {
-        let starting = self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, Stage::Starting)));
-        let serving = self.serving.iter().map(|running| (running.number, running.pid, Stage::Serving));
-        let draining =
-            self.draining.iter().map(|Draining { running, .. }| (running.number, running.pid, Stage::Draining));
+    pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, GenerationStage)> {
+        let starting =
+            self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, GenerationStage::Starting)));
+        let serving = self.serving.iter().map(|running| (running.number, running.pid, GenerationStage::Serving));
+        let draining = self
+            .draining
+            .iter()
+            .map(|Draining { running, .. }| (running.number, running.pid, GenerationStage::Draining));
         starting.chain(serving).chain(draining)
     }
 
