@@ -48,12 +48,12 @@ pub(crate) async fn read(shared: &ApplicationState, link: &Arc<WorkerLink>, thre
             if expected.get() > 0 {
                 return Ok(channel.try_receive()?.map(|message| {
                     expected.set(expected.get() - usize::from(!message.descriptors.is_empty()));
-                    take(shared, (link, thread), &message.bytes, message.descriptors, &expected)
+                    take(shared, link, thread, &message.bytes, message.descriptors, &expected)
                 }));
             }
             PACKET.with_borrow_mut(|packet| {
                 let length = channel.try_receive_into(packet)?;
-                Ok((length > 0).then(|| take(shared, (link, thread), &packet[..length], Vec::new(), &expected)))
+                Ok((length > 0).then(|| take(shared, link, thread, &packet[..length], Vec::new(), &expected)))
             })
         });
         match received.await {
@@ -84,7 +84,8 @@ struct Growing {
 /// Takes one packet; gives the body that has grown.
 fn take(
     shared: &ApplicationState,
-    (link, thread): (&Arc<WorkerLink>, usize),
+    link: &Arc<WorkerLink>,
+    thread: usize,
     packet: &[u8],
     descriptors: Vec<OwnedFd>,
     expected: &Cell<usize>,
@@ -131,7 +132,7 @@ fn take(
         return None;
     }
     let sent = sent?;
-    deliver(&reply, descriptors, &sent, link, (interface, times, is_done));
+    deliver(&reply, descriptors, &sent, link, interface, times, is_done);
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
     is_growing.then(|| Growing { exchange: Arc::clone(&sent.exchange), ticket: reply.ticket })
 }
@@ -142,7 +143,9 @@ fn deliver(
     descriptors: Vec<OwnedFd>,
     sent: &Sent,
     link: &Arc<WorkerLink>,
-    (interface, times, is_done): (Interface, Option<RequestTimes>, bool),
+    interface: Interface,
+    times: Option<RequestTimes>,
+    is_done: bool,
 ) {
     let (exchange, is_concurrent) = (&sent.exchange, interface.is_concurrent());
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {

@@ -153,7 +153,7 @@ pub(crate) fn permitted_head(
     if is_guessed && request.headers.contains(KnownHeader::Cookie) {
         return Err(NotStored::Credentials);
     }
-    if !is_of_use(status, headers, &control, rules, (&freshness, source)) {
+    if !is_of_use(status, headers, &control, rules, &freshness, source) {
         return Err(NotStored::NotFresh);
     }
     let headers = PackedHeaders::new(&kept(headers, &control, exchange.received));
@@ -207,7 +207,8 @@ fn is_of_use(
     headers: &Headers,
     control: &ResponseControl,
     rules: &CacheRules,
-    (freshness, source): (&Freshness, LifetimeSource),
+    freshness: &Freshness,
+    source: LifetimeSource,
 ) -> bool {
     // §3: something has to allow it.
     let is_allowed = control.public

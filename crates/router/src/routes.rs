@@ -257,7 +257,7 @@ impl Routes {
                 RouteStep::Take(Outcome::Variable(_))
                 | RouteStep::Rewrite(_)
                 | RouteStep::If(_)
-                | RouteStep::Marked(_) => match follow(step, path, pattern, (request, client), start)? {
+                | RouteStep::Marked(_) => match follow(step, path, pattern, request, client, start)? {
                     Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
                     Followed::Next(next) => next,
                 },
@@ -402,24 +402,24 @@ fn follow<'routes, 'request>(
     step: &'routes RouteStep,
     path: Path<'request>,
     pattern: &PathPattern,
-    asker: (&Request, &RequestClient<'_>),
+    request: &Request,
+    client: &RequestClient<'_>,
     start: Start,
 ) -> Result<Followed<'routes, 'request>, Missed> {
-    let (request, client) = asker;
     match step {
         RouteStep::If(_) | RouteStep::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
         RouteStep::If(both) => match both.0.hold(&path.source(request, client)) {
-            true => follow(&both.1, path, pattern, asker, start),
+            true => follow(&both.1, path, pattern, request, client, start),
             false => Ok(Followed::Next(path)),
         },
         RouteStep::Marked(marked) => {
-            let followed = follow(&marked.step, path, pattern, asker, start)?;
+            let followed = follow(&marked.step, path, pattern, request, client, start)?;
             if let Followed::Taken(_, path) = &followed {
-                marked.note(path, pattern, asker.0);
+                marked.note(path, pattern, request);
             }
             Ok(followed)
         }
-        RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, asker).map(Followed::Next),
+        RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::Next),
         RouteStep::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         RouteStep::Take(outcome) => {
             let is_taken = match outcome {

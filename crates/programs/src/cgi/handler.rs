@@ -126,7 +126,7 @@ async fn answer(shared: &Arc<CgiState>, request: &mut Request) -> Result<Respons
         let text = format_args!("cannot run {}: {error}", program.display());
         asked.refuse(StatusCode::INTERNAL_SERVER_ERROR, text)
     };
-    let started = program::run(program, &variables, content, (settings, &asked, permit)).await;
+    let started = program::run(program, &variables, content, settings, &asked, permit).await;
     let (pipe, lifeline) = started.map_err(cannot_run)?;
     let output = Output::new(pipe, lifeline, &method, settings.timeout, asked.clone());
     let mut output = output.map_err(cannot_run)?;

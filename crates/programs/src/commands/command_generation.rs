@@ -224,8 +224,8 @@ impl CommandGeneration {
         let interval = self.shared.settings.run.spawn_interval;
         while !self.backoff.is_on(Instant::now()) && self.is_incomplete() {
             *numbers += 1;
-            let place = (*numbers, self.free_place(), self.number);
-            let copy = Copy::start(&self.shared, &self.program_sockets, place, &self.messages)?;
+            let (number, place) = (*numbers, self.free_place());
+            let copy = Copy::start(&self.shared, &self.program_sockets, number, place, self.number, &self.messages)?;
             self.copies.push(copy);
             if !interval.is_zero() {
                 self.backoff.wait(interval, Instant::now());

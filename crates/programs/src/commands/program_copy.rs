@@ -81,7 +81,9 @@ impl Copy {
     pub(crate) fn start(
         shared: &Arc<CommandState>,
         program_sockets: &ProgramSockets,
-        (number, place, generation): (u64, usize, u64),
+        number: u64,
+        place: usize,
+        generation: u64,
         messages: &MessageSender<CopyMessage>,
     ) -> io::Result<Self> {
         let settings = &shared.settings;

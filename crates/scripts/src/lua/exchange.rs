@@ -114,8 +114,8 @@ impl Watched {
 impl ScriptedRequest {
     /// Begins a function, which gets the response of this number.
     fn start(&mut self, hook: Hook, response: Option<f64>) -> Result<FunctionProgress, ScriptError> {
-        let request = (self.number, std::mem::replace(&mut self.value, Value::Nil));
-        self.state.begin(hook, request, response, &mut self.spent)
+        let request = std::mem::replace(&mut self.value, Value::Nil);
+        self.state.begin(hook, self.number, request, response, &mut self.spent)
     }
 
     /// Goes on until the function has returned.

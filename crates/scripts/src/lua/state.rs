@@ -90,7 +90,8 @@ impl LuaState {
     pub(crate) fn begin(
         &self,
         hook: Hook,
-        (number, request): (f64, Value),
+        number: f64,
+        request: Value,
         response: Option<f64>,
         spent: &mut Spent,
     ) -> Result<FunctionProgress, ScriptError> {
@@ -138,7 +139,7 @@ impl LuaState {
                 Ok(FunctionProgress::Done(result, request))
             }
             (Value::LightUserData(WAIT), name, argument, more) => {
-                match Operation::new(&name, (&argument, &more), &self.held, self.limits.memory) {
+                match Operation::new(&name, &argument, &more, &self.held, self.limits.memory) {
                     Ok(operation) => Ok(FunctionProgress::Waiting(thread, operation)),
                     Err(text) => self.resume(thread, Err(text), spent),
                 }
