@@ -29,7 +29,7 @@ impl Batch {
 /// for as long as a batch takes to change hands, and not while one is written.
 #[derive(Default)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Wakes the thread that writes.
     changed: Condvar,
     /// Wakes the task that reports losses.
@@ -41,7 +41,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     batches: VecDeque<Batch>,
     /// Bytes of memory of the batches, and of the one that is being written.
     held: usize,
@@ -232,7 +232,7 @@ impl Queue {
         lost - std::mem::replace(&mut state.told, lost)
     }
 
-    fn note_lost(&self, mut state: MutexGuard<'_, State>, lines: u64) {
+    fn note_lost(&self, mut state: MutexGuard<'_, QueueState>, lines: u64) {
         self.lost.fetch_add(lines, Ordering::Relaxed);
         // At the end, one line reports all losses.
         if !std::mem::replace(&mut state.behind, true) && !self.is_closed() && !state.ending {
@@ -241,7 +241,7 @@ impl Queue {
     }
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -125,7 +125,7 @@ impl Writer {
         };
         let queue = Arc::<Queue>::default();
         let sink = Sink::open(destination)?;
-        let output = Output { sink, queue: Arc::clone(&queue), name: name.clone(), state: State::Working };
+        let output = Output { sink, queue: Arc::clone(&queue), name: name.clone(), state: WritingState::Working };
         let (alive, ended) = mpsc::channel();
         let run = move || {
             output.run();
@@ -200,12 +200,12 @@ struct Output {
     sink: Sink,
     queue: Arc<Queue>,
     name: LogName,
-    state: State,
+    state: WritingState,
 }
 
 /// How the last writing went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum WritingState {
     Working,
     /// It fails, and the error log says so already.
     Failing,
@@ -229,7 +229,7 @@ impl Output {
                 return self.queue.close();
             }
         }
-        if self.state != State::GivenUp {
+        if self.state != WritingState::GivenUp {
             self.sink.finish();
         }
     }
@@ -238,7 +238,7 @@ impl Output {
     /// lines wait meanwhile.
     fn write(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut written = 0;
-        while self.state != State::GivenUp {
+        while self.state != WritingState::GivenUp {
             let (more, outcome) = self.sink.write(&batch.text[written..]);
             written += more;
             match outcome {
@@ -262,7 +262,7 @@ impl Output {
                     match self.queue.pause(pause) {
                         Paused::Whole => {}
                         Paused::Reopen => written = self.reopen(batch, written),
-                        Paused::Ending => self.state = State::GivenUp,
+                        Paused::Ending => self.state = WritingState::GivenUp,
                     }
                 }
             }
@@ -278,15 +278,15 @@ impl Output {
     }
 
     fn note_success(&mut self) {
-        if self.state == State::Failing {
-            self.state = State::Working;
+        if self.state == WritingState::Failing {
+            self.state = WritingState::Working;
             tracing::warn!("{} can be written again", self.name);
         }
     }
 
     fn note_failure(&mut self, reason: &str) {
-        if self.state == State::Working {
-            self.state = State::Failing;
+        if self.state == WritingState::Working {
+            self.state = WritingState::Failing;
             let name = &self.name;
             tracing::warn!("{name} cannot be written: {reason}; it is tried again, and lines wait meanwhile");
         }

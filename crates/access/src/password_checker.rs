@@ -21,14 +21,14 @@ use crate::{
 
 /// Threads that check passwords, with a queue in front of them. Next to busy threads, each gets a tenth of a processor.
 pub struct PasswordChecker {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// Puts passwords into the queue.
 #[derive(Clone)]
 pub struct PasswordQueue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
 }
 
 /// Why a password is not checked now.
@@ -47,7 +47,7 @@ impl fmt::Debug for PasswordQueue {
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedQueue {
     queue: Mutex<Queue>,
     filled: Condvar,
     counts: PasswordCounts,
@@ -148,7 +148,7 @@ impl Default for PasswordQueue {
     }
 }
 
-impl Shared {
+impl SharedQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,8 +15,8 @@ use tokio::{sync::Notify, time::sleep};
 use crate::{
     AcmeSettings, Authority, CertificateAction, CertificateRequest,
     issued::{self, IssuedCertificate},
-    manager::Shared,
-    state::{AuthorityRole, CertificateState, Failures, Step},
+    manager::ManagerState,
+    state::{AuthorityRole, CertificateState, CertificateStep, Failures},
     storage::Storage,
 };
 
@@ -183,14 +183,14 @@ impl MaintainedCertificate {
     }
 
     /// Orders and renews without end.
-    pub(crate) async fn maintain(&self, shared: &Shared, number: usize) {
+    pub(crate) async fn maintain(&self, shared: &ManagerState, number: usize) {
         loop {
             shared.reports.update(number, self.report());
             let now = (shared.now)();
             match self.next(now) {
-                Step::Order(role) => self.order(shared, role).await,
-                Step::AskRenewalWindow => self.ask(shared, now).await,
-                Step::WaitUntil(time) => self.wait(time.duration_since(now).unwrap_or_default()).await,
+                CertificateStep::Order(role) => self.order(shared, role).await,
+                CertificateStep::AskRenewalWindow => self.ask(shared, now).await,
+                CertificateStep::WaitUntil(time) => self.wait(time.duration_since(now).unwrap_or_default()).await,
             }
         }
     }
@@ -206,7 +206,7 @@ impl MaintainedCertificate {
     }
 
     /// Returns the step that is due now, or the wait until the next one.
-    pub(crate) fn next(&self, now: SystemTime) -> Step {
+    pub(crate) fn next(&self, now: SystemTime) -> CertificateStep {
         self.state.borrow().next(now)
     }
 
@@ -240,7 +240,7 @@ impl MaintainedCertificate {
     }
 
     /// Loads what another process has changed.
-    pub(crate) async fn reload(&self, shared: &Shared) {
+    pub(crate) async fn reload(&self, shared: &ManagerState) {
         self.load(&shared.answers.storage, (shared.now)()).await;
         self.woken.notify_one();
     }

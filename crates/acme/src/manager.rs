@@ -290,7 +290,7 @@ impl CertificateManager {
             None => (None, None),
         };
         let answers = Answers { settings: settings.challenges, table: settings.table, http, storage };
-        let shared = Rc::new(Shared { authorities, answers, reports, now });
+        let shared = Rc::new(ManagerState { authorities, answers, reports, now });
         let certificates: Vec<_> = certificates.into_iter().map(Rc::new).collect();
         let mut tasks = JoinSet::new();
         for (number, certificate) in certificates.iter().enumerate() {
@@ -348,7 +348,7 @@ async fn requested(names: Option<&mut mpsc::UnboundedReceiver<CertificateName>>)
 }
 
 /// The state that the tasks of all certificates share.
-pub(crate) struct Shared {
+pub(crate) struct ManagerState {
     pub(crate) authorities: Authorities,
     pub(crate) answers: Answers,
     pub(crate) reports: CertificateReports,

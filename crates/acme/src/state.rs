@@ -71,7 +71,7 @@ pub(crate) enum EarlyRenewal {
 
 /// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum CertificateStep {
     /// Order a certificate there.
     Order(AuthorityRole),
     /// Ask the authority when to renew.
@@ -108,7 +108,7 @@ impl CertificateState {
     }
 
     /// Returns the step that is due now, or the wait until the next one.
-    pub(crate) fn next(&self, now: SystemTime) -> Step {
+    pub(crate) fn next(&self, now: SystemTime) -> CertificateStep {
         let needed = match self.validity {
             _ if self.is_renewal_requested => now,
             None => now,
@@ -121,15 +121,15 @@ impl CertificateState {
         let fallback = self.fallback_at().map(|fallback| fallback.max(needed));
         let due = fallback.map_or(first, |fallback| fallback.min(first));
         if first <= now {
-            Step::Order(AuthorityRole::First)
+            CertificateStep::Order(AuthorityRole::First)
         } else if due <= now {
-            Step::Order(AuthorityRole::Fallback)
+            CertificateStep::Order(AuthorityRole::Fallback)
         } else if self.validity.is_some() && self.ask_at <= now {
-            Step::AskRenewalWindow
+            CertificateStep::AskRenewalWindow
         } else if self.validity.is_some() {
-            Step::WaitUntil(due.min(self.ask_at))
+            CertificateStep::WaitUntil(due.min(self.ask_at))
         } else {
-            Step::WaitUntil(due)
+            CertificateStep::WaitUntil(due)
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
     use crate::failure::StaleState;
 
     const DAY: u64 = 24 * 3600;
-    const ORDER: Step = Step::Order(First);
+    const ORDER: CertificateStep = CertificateStep::Order(First);
 
     fn at(seconds: u64) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
@@ -289,14 +289,14 @@ mod tests {
         let mut state = CertificateState::new(0.0);
         assert_eq!(state.next(at(0)), ORDER);
         state.installed(of_days(0, 6), None, 0.0);
-        assert_eq!(state.next(at(0)), Step::AskRenewalWindow);
+        assert_eq!(state.next(at(0)), CertificateStep::AskRenewalWindow);
         state.asked(at(0), None, Duration::from_secs(6 * 3600));
-        assert_eq!(state.next(at(1)), Step::WaitUntil(at(6 * 3600)));
+        assert_eq!(state.next(at(1)), CertificateStep::WaitUntil(at(6 * 3600)));
         state.asked(at(6 * 3600), None, Duration::MAX);
         assert_eq!(state.next_order(), Some(at(3 * DAY)));
         assert_eq!(state.next(at(3 * DAY)), ORDER);
         state.installed(of_days(3, 9), None, 0.0);
-        assert_eq!(state.next(at(3 * DAY)), Step::AskRenewalWindow);
+        assert_eq!(state.next(at(3 * DAY)), CertificateStep::AskRenewalWindow);
     }
 
     #[test]
@@ -363,13 +363,13 @@ mod tests {
         let mut state = CertificateState::new(0.0);
         let failure = Failure::refused("no");
         state.failed(at(0), First, &failure);
-        assert_eq!(state.next(at(1)), Step::WaitUntil(at(120)));
+        assert_eq!(state.next(at(1)), CertificateStep::WaitUntil(at(120)));
         assert_eq!(state.next(at(120)), ORDER);
         state.failed(at(120), First, &failure);
-        assert_eq!(state.next(at(121)), Step::WaitUntil(at(360)));
+        assert_eq!(state.next(at(121)), CertificateStep::WaitUntil(at(360)));
         assert_eq!(state.failures(First).unwrap().count, 2);
         state.installed(of_days(0, 90), None, 0.0);
-        assert_eq!((state.failures(First), state.next(at(301))), (None, Step::AskRenewalWindow));
+        assert_eq!((state.failures(First), state.next(at(301))), (None, CertificateStep::AskRenewalWindow));
     }
 
     #[test]
@@ -379,7 +379,10 @@ mod tests {
             state.failed(at(0), First, &Failure::new(FailureKind::Unreachable, "no"));
         }
         state.failed(at(0), First, &Failure::new(FailureKind::RateLimited, "no"));
-        assert_eq!((state.next(at(0)), state.failures(First).unwrap().count), (Step::WaitUntil(at(3600)), 9));
+        assert_eq!(
+            (state.next(at(0)), state.failures(First).unwrap().count),
+            (CertificateStep::WaitUntil(at(3600)), 9)
+        );
     }
 
     #[test]
@@ -388,7 +391,7 @@ mod tests {
         state.installed(of_days(0, 6), None, 0.0);
         state.asked(at(0), None, Duration::from_secs(DAY));
         state.failed(at(3 * DAY), First, &Failure::refused("no"));
-        assert_eq!(state.next(at(3 * DAY + 1)), Step::AskRenewalWindow);
+        assert_eq!(state.next(at(3 * DAY + 1)), CertificateStep::AskRenewalWindow);
     }
 
     #[test]
@@ -399,7 +402,7 @@ mod tests {
         state.request_renewal();
         assert_eq!(state.next(at(1)), ORDER);
         state.installed(of_days(0, 91), None, 0.0);
-        assert_eq!(state.next(at(1)), Step::AskRenewalWindow);
+        assert_eq!(state.next(at(1)), CertificateStep::AskRenewalWindow);
     }
 
     #[test]
@@ -415,7 +418,7 @@ mod tests {
             ends_with_restart: false,
         };
         state.remember(at(0), First, Some(failures(at(3600))));
-        assert_eq!(state.next(at(0)), Step::WaitUntil(at(3600)));
+        assert_eq!(state.next(at(0)), CertificateStep::WaitUntil(at(3600)));
         state.remember(at(0), First, Some(failures(at(400 * DAY))));
         assert_eq!(state.next(at(0)), ORDER);
     }
@@ -427,9 +430,9 @@ mod tests {
         for (failure, expected) in [
             (Failure::local("no"), ORDER),
             (unreachable, ORDER),
-            (busy, Step::WaitUntil(at(600))),
-            (Failure::new(FailureKind::RateLimited, "no"), Step::WaitUntil(at(3600))),
-            (Failure::refused("no"), Step::WaitUntil(at(120))),
+            (busy, CertificateStep::WaitUntil(at(600))),
+            (Failure::new(FailureKind::RateLimited, "no"), CertificateStep::WaitUntil(at(3600))),
+            (Failure::refused("no"), CertificateStep::WaitUntil(at(120))),
         ] {
             let mut before = CertificateState::new(0.0);
             before.failed(at(0), First, &failure);
@@ -443,7 +446,7 @@ mod tests {
             state.failed(at(2), First, &failure);
             let failures = state.failures(First).cloned();
             state.remember(at(3), First, failures);
-            assert!(matches!(state.next(at(3)), Step::WaitUntil(_)), "{failure}");
+            assert!(matches!(state.next(at(3)), CertificateStep::WaitUntil(_)), "{failure}");
         }
     }
 
@@ -452,14 +455,28 @@ mod tests {
         let unreachable = Failure::new(FailureKind::Unreachable, "no");
         let account = Failure { stale: Some(StaleState::Account), ..unreachable.clone() };
         for (case, validity, time, failure, has_fallback, expected) in [
-            ("missing", None, 0, &unreachable, true, Step::Order(Fallback)),
-            ("no fallback", None, 0, &unreachable, false, Step::WaitUntil(at(30))),
-            ("expired", Some(of_days(0, 90)), 91 * DAY, &unreachable, true, Step::Order(Fallback)),
-            ("refused", None, 0, &Failure::refused("no"), true, Step::Order(Fallback)),
-            ("this machine", None, 0, &Failure::local("no"), true, Step::WaitUntil(at(60))),
-            ("forgotten account", None, 0, &account, true, Step::WaitUntil(at(30))),
-            ("time is left", Some(of_days(0, 90)), 60 * DAY, &unreachable, true, Step::WaitUntil(at(60 * DAY + 30))),
-            ("little time is left", Some(of_days(0, 90)), 75 * DAY, &unreachable, true, Step::Order(Fallback)),
+            ("missing", None, 0, &unreachable, true, CertificateStep::Order(Fallback)),
+            ("no fallback", None, 0, &unreachable, false, CertificateStep::WaitUntil(at(30))),
+            ("expired", Some(of_days(0, 90)), 91 * DAY, &unreachable, true, CertificateStep::Order(Fallback)),
+            ("refused", None, 0, &Failure::refused("no"), true, CertificateStep::Order(Fallback)),
+            ("this machine", None, 0, &Failure::local("no"), true, CertificateStep::WaitUntil(at(60))),
+            ("forgotten account", None, 0, &account, true, CertificateStep::WaitUntil(at(30))),
+            (
+                "time is left",
+                Some(of_days(0, 90)),
+                60 * DAY,
+                &unreachable,
+                true,
+                CertificateStep::WaitUntil(at(60 * DAY + 30)),
+            ),
+            (
+                "little time is left",
+                Some(of_days(0, 90)),
+                75 * DAY,
+                &unreachable,
+                true,
+                CertificateStep::Order(Fallback),
+            ),
         ] {
             let mut state = CertificateState::new(0.0).with_fallback(has_fallback);
             if let Some(validity) = validity {
@@ -470,7 +487,7 @@ mod tests {
             state.failed(at(time), First, failure);
             assert_eq!(state.next(at(time)), expected, "{case}");
             let next_order = state.next_order().map(|next| next <= at(time));
-            assert_eq!(next_order, Some(expected == Step::Order(Fallback)), "{case}");
+            assert_eq!(next_order, Some(expected == CertificateStep::Order(Fallback)), "{case}");
         }
     }
 
@@ -481,10 +498,10 @@ mod tests {
         let mut state = CertificateState::new(0.0).with_fallback(true);
         state.failed(at(0), First, &limited);
         state.failed(at(0), Fallback, &Failure::new(FailureKind::Unreachable, "no"));
-        assert_eq!(state.next(at(0)), Step::WaitUntil(at(30)));
-        assert_eq!((state.next(at(30)), state.next_order()), (Step::Order(Fallback), Some(at(30))));
+        assert_eq!(state.next(at(0)), CertificateStep::WaitUntil(at(30)));
+        assert_eq!((state.next(at(30)), state.next_order()), (CertificateStep::Order(Fallback), Some(at(30))));
         state.failed(at(30), Fallback, &limited);
-        assert_eq!(state.next(at(31)), Step::WaitUntil(at(2 * DAY)));
+        assert_eq!(state.next(at(31)), CertificateStep::WaitUntil(at(2 * DAY)));
         assert_eq!(state.next(at(2 * DAY)), ORDER);
         state.installed(of_days(2, 92), None, 0.0);
         assert_eq!((state.failures(First), state.failures(Fallback)), (None, None));
@@ -498,8 +515,8 @@ mod tests {
         let limited = Failure { retry_after: Some(long), ..Failure::new(FailureKind::RateLimited, "no") };
         state.failed(at(70 * DAY), First, &limited);
         state.asked(at(74 * DAY + DAY / 2), None, Duration::MAX);
-        assert_eq!(state.next(at(74 * DAY + DAY / 2)), Step::WaitUntil(at(75 * DAY)));
-        assert_eq!(state.next(at(75 * DAY)), Step::Order(Fallback));
+        assert_eq!(state.next(at(74 * DAY + DAY / 2)), CertificateStep::WaitUntil(at(75 * DAY)));
+        assert_eq!(state.next(at(75 * DAY)), CertificateStep::Order(Fallback));
     }
 
     #[test]
@@ -509,11 +526,11 @@ mod tests {
         state.request_renewal();
         state.revoked();
         state.failed(at(0), First, &Failure::refused("no"));
-        assert_eq!(state.next(at(0)), Step::Order(Fallback));
+        assert_eq!(state.next(at(0)), CertificateStep::Order(Fallback));
         state.installed(of_days(0, 91), None, 0.0);
         state.asked(at(DAY), Some(RenewalWindow { start: at(0), end: at(DAY - 1) }), Duration::MAX);
         assert_eq!(state.next(at(DAY)), ORDER);
         state.failed(at(DAY), First, &Failure::refused("no"));
-        assert_eq!(state.next(at(DAY)), Step::Order(Fallback), "a revocation is announced");
+        assert_eq!(state.next(at(DAY)), CertificateStep::Order(Fallback), "a revocation is announced");
     }
 }

@@ -5,27 +5,27 @@ use std::sync::{Arc, OnceLock};
 use serow_processes::{StartCancellation, StartError, Workers};
 
 use crate::{
-    generation::BridgedGeneration, handler::ApplicationHandler, pool::WorkerCounts, report::ApplicationReport,
-    settings::ApplicationSettings, shared_state::Shared,
+    bridged_generation::BridgedGeneration, handler::ApplicationHandler, pool::WorkerCounts, report::ApplicationReport,
+    settings::ApplicationSettings, shared_state::ApplicationState,
 };
 
 /// An application. Requests wait until it [runs](Self::run).
 #[derive(Clone, Debug)]
 pub struct Application {
-    state: Arc<State>,
+    state: Arc<ApplicationByInterface>,
 }
 
 /// An application by its configured interface, and by the detected one.
 #[derive(Debug)]
-pub(crate) struct State {
-    said: Arc<Shared>,
-    found: OnceLock<Arc<Shared>>,
+pub(crate) struct ApplicationByInterface {
+    said: Arc<ApplicationState>,
+    found: OnceLock<Arc<ApplicationState>>,
     threads: usize,
 }
 
-impl State {
+impl ApplicationByInterface {
     /// As it is called.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<ApplicationState> {
         self.found.get().unwrap_or(&self.said)
     }
 }
@@ -34,11 +34,11 @@ impl Application {
     /// An application for this number of threads.
     #[must_use]
     pub fn new(settings: ApplicationSettings, threads: usize) -> Self {
-        let said = Arc::new(Shared::new(settings, threads));
-        Self { state: Arc::new(State { said, found: OnceLock::new(), threads }) }
+        let said = Arc::new(ApplicationState::new(settings, threads));
+        Self { state: Arc::new(ApplicationByInterface { said, found: OnceLock::new(), threads }) }
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    fn shared(&self) -> &Arc<ApplicationState> {
         self.state.shared()
     }
 
@@ -61,7 +61,7 @@ impl Application {
         let start = || serow_processes::start::<BridgedGeneration>(Arc::clone(self.shared()), cancellation);
         let mut workers = start().or_else(|why| match self.shared().settings.for_asgi(&why.to_string()) {
             Some(settings) => {
-                self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));
+                self.state.found.get_or_init(|| Arc::new(ApplicationState::new(settings, self.state.threads)));
                 start()
             }
             None => Err(why),

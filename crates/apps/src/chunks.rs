@@ -15,19 +15,21 @@ use serow_message::{Body, BoxError, Headers, KnownHeader};
 /// The decoded body, if these headers say that it is chunked.
 pub(crate) fn unchunked(body: Body, headers: &Headers) -> Body {
     match headers.get_str(KnownHeader::TransferEncoding) {
-        Some(coding) if coding.eq_ignore_ascii_case("chunked") => Body::stream(Unchunked { body, place: Place::START }),
+        Some(coding) if coding.eq_ignore_ascii_case("chunked") => {
+            Body::stream(Unchunked { body, place: ChunkPosition::START })
+        }
         _ => body,
     }
 }
 
 struct Unchunked {
     body: Body,
-    place: Place,
+    place: ChunkPosition,
 }
 
 /// Where in the chunks it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ChunkPosition {
     /// In a size, of which there are these digits so far.
     Size(Option<u64>),
     /// In the extensions of a chunk of this size.
@@ -57,7 +59,7 @@ enum LineBreak {
     Feed,
 }
 
-impl Place {
+impl ChunkPosition {
     const START: Self = Self::Size(None);
 
     /// The data in a piece.
@@ -111,7 +113,9 @@ impl http_body::Body for Unchunked {
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = match ready!(self.body.poll_next(context)) {
             Some(Ok(frame)) => frame,
-            None if self.place != Place::End => return Poll::Ready(Some(Err("the last chunk is missing".into()))),
+            None if self.place != ChunkPosition::End => {
+                return Poll::Ready(Some(Err("the last chunk is missing".into())));
+            }
             other => return Poll::Ready(other),
         };
         Poll::Ready(Some(match frame.into_data() {
@@ -129,9 +133,9 @@ mod tests {
     fn chunked_bodies_are_decoded_at_every_split() {
         let chunked = b"3\r\nabc\r\n00a;x=y\r\n0123456789\r\n1 \r\n\n\r\n0\r\nX: y\r\n\r\n";
         for length in 1..=chunked.len() {
-            let mut place = Place::START;
+            let mut place = ChunkPosition::START;
             let data: Vec<u8> = chunked.chunks(length).flat_map(|piece| place.take(piece).unwrap()).collect();
-            assert_eq!((&data[..], place), (&b"abc0123456789\n"[..], Place::End), "pieces of {length}");
+            assert_eq!((&data[..], place), (&b"abc0123456789\n"[..], ChunkPosition::End), "pieces of {length}");
         }
     }
 
@@ -140,7 +144,7 @@ mod tests {
         let broken = ["Hello", "\r\n", "3\r\nabcd", "-1\r\n", "11111111111111111\r\n", "0\n1\n2\n", "3\nabc\n0\n\n"];
         let unfinished = ["0\r\n1\r\n2\r\n", "0\r\n\r\n0\r\n\r\n", "0\r\n\r\nmore", "3\r\nabc\n", "0;a\nb\r\n\r\n"];
         for wrong in broken.iter().chain(&unfinished) {
-            let mut place = Place::START;
+            let mut place = ChunkPosition::START;
             assert!(place.take(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }

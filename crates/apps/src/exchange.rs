@@ -19,13 +19,13 @@ use crate::{hijacked_socket::Hijack, messages::MessageKind, request_error::Reque
 /// come from any thread.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
-    state: Mutex<State>,
+    state: Mutex<ExchangeState>,
     /// The worker of a response in progress, if it waits for window updates.
     link: OnceLock<Arc<WorkerLink>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ExchangeState {
     events: Events,
     /// Bytes of pieces among them, in memory.
     waiting: usize,
@@ -190,7 +190,7 @@ impl Exchange {
     }
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

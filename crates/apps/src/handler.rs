@@ -8,7 +8,7 @@ use serow_net::time;
 use tokio::task::spawn_local;
 
 use crate::{
-    application::State,
+    application::ApplicationByInterface,
     attempt_notes::AttemptNotes,
     environment,
     exchange::Event,
@@ -19,7 +19,7 @@ use crate::{
     response_body::Pieces,
     response_fields,
     settings::ApplicationSettings,
-    shared_state::{Sent, Shared},
+    shared_state::{ApplicationState, Sent},
     upload::{self, Upload},
     websocket::{self, Handshake},
 };
@@ -27,11 +27,11 @@ use crate::{
 /// Passes requests to an application; see [`Application`](crate::Application).
 #[derive(Clone, Debug)]
 pub struct ApplicationHandler {
-    state: Arc<State>,
+    state: Arc<ApplicationByInterface>,
 }
 
 impl ApplicationHandler {
-    pub(crate) fn new(state: Arc<State>) -> Self {
+    pub(crate) fn new(state: Arc<ApplicationByInterface>) -> Self {
         Self { state }
     }
 
@@ -49,7 +49,7 @@ impl Handler for ApplicationHandler {
     }
 }
 
-async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
+async fn respond(shared: &Arc<ApplicationState>, mut request: Request) -> Response {
     let notes = shared.settings.run.note_attempts.then(AttemptNotes::begin);
     let mut response = match handle(shared, &mut request, notes.clone()).await {
         Ok(mut response) => {
@@ -71,7 +71,7 @@ async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
 }
 
 async fn handle(
-    shared: &Arc<Shared>,
+    shared: &Arc<ApplicationState>,
     request: &mut Request,
     notes: Option<AttemptNotes>,
 ) -> Result<Response, RequestError> {
@@ -128,7 +128,7 @@ async fn handle(
 
 /// Passes a request to the pool.
 fn pass_on(
-    shared: &Arc<Shared>,
+    shared: &Arc<ApplicationState>,
     request: &mut Request,
     upload: Upload,
     thread: usize,

@@ -50,9 +50,9 @@ impl Hijack {
         let wire = Wire::new(socket);
         let verdict = Verdict::of(self.verdict)?;
         match self.head {
-            Some(head) => {
+            Some((status, headers)) => {
                 let socket = Tunnel::new(wire, BytesMut::new());
-                continue_response(head, socket, verdict, request.upgrade(), waiting)
+                continue_response(status, headers, socket, verdict, request.upgrade(), waiting)
             }
             None => {
                 let reading = timeout(limit, read_response(wire, verdict, request, waiting));
@@ -64,7 +64,8 @@ impl Hijack {
 
 /// After the head, the application writes the body until it closes the socket, or another protocol.
 fn continue_response(
-    (status, headers): (StatusCode, Headers),
+    status: StatusCode,
+    headers: Headers,
     socket: Tunnel,
     verdict: Verdict,
     upgrade: Option<OnUpgrade>,

@@ -15,7 +15,7 @@
 //! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
 //! | its messages are compressed, if the client offers it | `websocket/compression.rs` |
 //!
-//! Besides, a thread of `serow-processes` starts, watches and replaces workers: `generation.rs`, `generation/`. Workers are
+//! Besides, a thread of `serow-processes` starts, watches and replaces workers: `bridged_generation.rs`, `bridged_generation/`. Workers are
 //! forked from a process that has the interpreter loaded, the template process (Pitchfork calls it *mold*); a template process and its
 //! workers are a generation. A reload starts another generation.
 #![forbid(unsafe_code)]
@@ -23,11 +23,11 @@
 
 mod application;
 mod attempt_notes;
+mod bridged_generation;
 mod chunks;
 mod counters;
 mod environment;
 mod exchange;
-mod generation;
 mod handler;
 mod hijack;
 mod hijacked_socket;

@@ -14,12 +14,12 @@ use crate::{
     messages,
     pool::Ticket,
     settings::WebSocketSettings,
-    shared_state::Shared,
+    shared_state::ApplicationState,
 };
 
 /// A pending response. Dropping it cancels the request.
 pub(crate) struct PendingResponse {
-    shared: Arc<Shared>,
+    shared: Arc<ApplicationState>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
     /// For the access log.
@@ -33,7 +33,7 @@ pub(crate) struct PendingResponse {
 impl PendingResponse {
     /// Of a request that was passed to the pool.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ApplicationState>,
         ticket: Ticket,
         exchange: Arc<Exchange>,
         notes: Option<AttemptNotes>,

@@ -22,7 +22,7 @@ use crate::{
     pool::{RequestTimes, Ticket},
     program::Interface,
     request_error::RequestError,
-    shared_state::{Sent, Shared},
+    shared_state::{ApplicationState, Sent},
     worker_link::WorkerLink,
 };
 use serow_processes::RunSettings;
@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// Reads the replies of a worker to this thread until the worker is gone.
-pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize) {
+pub(crate) async fn read(shared: &ApplicationState, link: &Arc<WorkerLink>, thread: usize) {
     let channel = match link.replies[thread].try_clone().and_then(AsyncChannel::new) {
         Ok(channel) => channel,
         Err(error) => {
@@ -48,12 +48,12 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<WorkerLink>, thread: usize)
             if expected.get() > 0 {
                 return Ok(channel.try_receive()?.map(|message| {
                     expected.set(expected.get() - usize::from(!message.descriptors.is_empty()));
-                    take(shared, (link, thread), &message.bytes, message.descriptors, &expected)
+                    take(shared, link, thread, &message.bytes, message.descriptors, &expected)
                 }));
             }
             PACKET.with_borrow_mut(|packet| {
                 let length = channel.try_receive_into(packet)?;
-                Ok((length > 0).then(|| take(shared, (link, thread), &packet[..length], Vec::new(), &expected)))
+                Ok((length > 0).then(|| take(shared, link, thread, &packet[..length], Vec::new(), &expected)))
             })
         });
         match received.await {
@@ -83,8 +83,9 @@ struct Growing {
 
 /// Takes one packet; gives the body that has grown.
 fn take(
-    shared: &Shared,
-    (link, thread): (&Arc<WorkerLink>, usize),
+    shared: &ApplicationState,
+    link: &Arc<WorkerLink>,
+    thread: usize,
     packet: &[u8],
     descriptors: Vec<OwnedFd>,
     expected: &Cell<usize>,
@@ -131,7 +132,7 @@ fn take(
         return None;
     }
     let sent = sent?;
-    deliver(&reply, descriptors, &sent, link, (interface, times, is_done));
+    deliver(&reply, descriptors, &sent, link, interface, times, is_done);
     let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
     is_growing.then(|| Growing { exchange: Arc::clone(&sent.exchange), ticket: reply.ticket })
 }
@@ -142,7 +143,9 @@ fn deliver(
     descriptors: Vec<OwnedFd>,
     sent: &Sent,
     link: &Arc<WorkerLink>,
-    (interface, times, is_done): (Interface, Option<RequestTimes>, bool),
+    interface: Interface,
+    times: Option<RequestTimes>,
+    is_done: bool,
 ) {
     let (exchange, is_concurrent) = (&sent.exchange, interface.is_concurrent());
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {

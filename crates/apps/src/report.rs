@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use serow_message::Method;
 
-use crate::{pool::WorkerCounts, shared_state::Shared};
+use crate::{pool::WorkerCounts, shared_state::ApplicationState};
 
 /// How an application is doing, since its first workers were started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub const MAX_RUNNING: usize = 100;
 
 impl ApplicationReport {
     /// How it is now.
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &ApplicationState) -> Self {
         Self {
             name: shared.settings.run.name.clone(),
             wanted: shared.settings.run.processes.get(),
@@ -65,7 +65,7 @@ impl ApplicationReport {
     }
 }
 
-fn running(shared: &Shared) -> Vec<RunningRequest> {
+fn running(shared: &ApplicationState) -> Vec<RunningRequest> {
     let running = shared.running().into_iter().take(MAX_RUNNING);
     let running = running.map(|(link, sent, took)| RunningRequest {
         worker: link.place,

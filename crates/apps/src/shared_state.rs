@@ -58,7 +58,7 @@ pub(crate) struct OverdueWorkers {
 
 /// The shared state of an application.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ApplicationState {
     pub(crate) settings: ApplicationSettings,
     /// The only lock in the path of a request: one queue for all threads and workers makes balancing exact. It is held
     /// only to find a place in a short list.
@@ -76,7 +76,7 @@ pub(crate) struct Shared {
     stopping: watch::Sender<bool>,
 }
 
-impl Shared {
+impl ApplicationState {
     /// The state of an application with this number of threads.
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
         let ahead = if settings.program.interface.is_concurrent() { SendAhead::None } else { SendAhead::Some };
@@ -300,7 +300,7 @@ pub(crate) enum OtherWorkers {
 }
 
 /// Receives the replies of each new worker to this thread.
-async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<WorkerLink>>) {
+async fn receive_links(shared: Arc<ApplicationState>, thread: usize, mut links: UnboundedReceiver<Arc<WorkerLink>>) {
     while let Some(link) = links.recv().await {
         let shared = Arc::clone(&shared);
         spawn_local(async move {

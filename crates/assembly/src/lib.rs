@@ -63,7 +63,7 @@ use serow_access_log::LogRules;
 use serow_config::{ConfigurationError, SandboxChoice, gather, gather_bundle, with_tables};
 use serow_document::{Disk, Fault, Problems, Sources, file};
 use serow_proxy::Upstream;
-use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Site};
+use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Sites};
 
 pub use self::{
     account::Account,
@@ -88,7 +88,7 @@ pub struct Configuration {
     /// The access logs.
     pub logs: LogRules,
     /// The handler: sites and routes. The TLS settings around it are in [`ServerSettings::encryption`].
-    pub site: Site,
+    pub site: Sites,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.

@@ -22,8 +22,7 @@ use serow_config::{
 use serow_document::{Problem, Problems};
 use serow_router::{Action, Route, Router, Site};
 use serow_site::{
-    Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, Site as SiteHandler,
-    SitePolicies,
+    Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, SitePolicies, Sites,
 };
 use serow_variables::Scope;
 
@@ -74,7 +73,7 @@ pub(crate) struct Routing<'a> {
 
 impl Routing<'_> {
     /// The handler of all sites; nothing where something is wrong.
-    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<SiteHandler> {
+    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<Sites> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let scripts: Vec<Option<Scripts>> =

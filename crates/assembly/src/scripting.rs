@@ -16,7 +16,7 @@ use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_scripts::{Redis, RouteChoice, Script, ScriptLimits, Servers};
-use serow_site::{ScriptedSite, Scripts, Site};
+use serow_site::{ScriptedSites, Scripts, Sites};
 
 use crate::{ScriptServers, proxying::Proxying, script_redis::FleetRedis};
 
@@ -64,9 +64,9 @@ impl<'a> Scripting<'a> {
     }
 
     /// The handler of all sites behind the script of the root; nothing where that has errors.
-    pub(crate) fn around(&self, site: Site) -> Option<Site> {
+    pub(crate) fn around(&self, site: Sites) -> Option<Sites> {
         let scripts = self.before_routes(self.root.as_ref(), &Place::default())?;
-        Some(if scripts.is_empty() { site } else { Site::Scripted(ScriptedSite::new(scripts, site)) })
+        Some(if scripts.is_empty() { site } else { Sites::Scripted(ScriptedSites::new(scripts, site)) })
     }
 
     /// The script at this place, if one is written there, which can choose the route; nothing where it has errors.

@@ -2,17 +2,17 @@
 
 use serow_config::site_addresses::{SiteAddresses, SiteRouter};
 use serow_gateway::TrustedProxies;
-use serow_router::{RouterError, Site as RouterSite};
-use serow_site::{RouteHandler, Scripts, Site, SitePolicies, SiteScripts, SitesByAddress};
+use serow_router::{RouterError, Site};
+use serow_site::{RouteHandler, Scripts, SitePolicies, SiteScripts, Sites, SitesByAddress};
 
 /// The handler of these sites, which have these policies. An error is about the sites by their numbers here.
 pub(crate) fn site_by_address(
     addresses: &SiteAddresses,
-    sites: Vec<RouterSite<RouteHandler>>,
+    sites: Vec<Site<RouteHandler>>,
     policies: &SitePolicies,
     scripts: &[Scripts],
     trusted: &TrustedProxies,
-) -> Result<Site, RouterError> {
+) -> Result<Sites, RouterError> {
     let routed = |SiteRouter { router, sites }: SiteRouter<RouteHandler>| {
         let router = router.with_trusted(trusted.clone());
         let policies = sites.as_ref().map_or_else(|| policies.clone(), |numbers| policies.of_some(numbers));
@@ -21,12 +21,12 @@ pub(crate) fn site_by_address(
             None => scripts.to_vec(),
         };
         let scripts = SiteScripts::new(scripts, &router, &policies);
-        Site::Routed { router, policies, scripts }
+        Sites::Routed { router, policies, scripts }
     };
     let routers = addresses.routers(sites)?;
     if routers.by_address.is_empty() {
         return Ok(routed(routers.others));
     }
     let own = routers.by_address.into_iter().map(|(address, router)| (address, routed(router))).collect();
-    Ok(Site::ByAddress(SitesByAddress::new(own, routed(routers.others))))
+    Ok(Sites::ByAddress(SitesByAddress::new(own, routed(routers.others))))
 }

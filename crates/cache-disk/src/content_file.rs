@@ -48,13 +48,13 @@ pub(crate) struct KeptFile {
     space: Arc<DiskSpace>,
     record: FileName,
     reference: ContentReference,
-    place: Mutex<Place>,
+    place: Mutex<ContentPlace>,
     /// When its record was marked as used last, in seconds of the monotonic clock.
     touched: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ContentPlace {
     /// No record refers to it yet: the file is open, and has this name.
     New {
         file: Arc<File>,
@@ -131,7 +131,7 @@ impl ContentWriter for ArrivingFile {
             space: Arc::clone(self.reservation.space()),
             record: self.record.clone(),
             reference,
-            place: Mutex::new(Place::New { file, name: self.take_name()?, room }),
+            place: Mutex::new(ContentPlace::New { file, name: self.take_name()?, room }),
             touched: AtomicU64::new(seconds()),
         }))
     }
@@ -155,7 +155,7 @@ impl KeptFile {
         reference: ContentReference,
     ) -> Self {
         let (folder, space) = (Arc::clone(folder), Arc::clone(space));
-        let (place, touched) = (Mutex::new(Place::Named), AtomicU64::new(seconds()));
+        let (place, touched) = (Mutex::new(ContentPlace::Named), AtomicU64::new(seconds()));
         Self { folder, space, record, reference, place, touched }
     }
 
@@ -164,7 +164,7 @@ impl KeptFile {
     }
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Place> {
+    fn lock(&self) -> MutexGuard<'_, ContentPlace> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -181,13 +181,13 @@ impl KeptFile {
     /// The file, if it is there.
     fn file(&self) -> io::Result<Option<Arc<File>>> {
         match &*self.lock() {
-            Place::New { file, .. } => Ok(Some(Arc::clone(file))),
-            Place::Named => match self.folder.file(&self.name()) {
+            ContentPlace::New { file, .. } => Ok(Some(Arc::clone(file))),
+            ContentPlace::Named => match self.folder.file(&self.name()) {
                 Ok(file) => Ok(Some(Arc::new(file))),
                 Err(Errno::NOENT | Errno::LOOP) => Ok(None),
                 Err(error) => Err(error.into()),
             },
-            Place::Removed => Ok(None),
+            ContentPlace::Removed => Ok(None),
         }
     }
 }
@@ -213,19 +213,19 @@ impl ContentFile for KeptFile {
     fn keep(&self) -> io::Result<KeptContent> {
         let mut place = self.lock();
         let room = match &*place {
-            Place::New { name, room, .. } => match self.folder.rename(name, &self.name()) {
+            ContentPlace::New { name, room, .. } => match self.folder.rename(name, &self.name()) {
                 Ok(()) => Arc::clone(room),
                 // It took longer than files are left there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    *place = Place::Removed;
+                    *place = ContentPlace::Removed;
                     return Ok(KeptContent::Gone);
                 }
                 Err(error) => return Err(error),
             },
-            Place::Named => return Ok(KeptContent::WasNamed),
-            Place::Removed => return Ok(KeptContent::Gone),
+            ContentPlace::Named => return Ok(KeptContent::WasNamed),
+            ContentPlace::Removed => return Ok(KeptContent::Gone),
         };
-        *place = Place::Named;
+        *place = ContentPlace::Named;
         room.release();
         self.space.add(&self.record, rounded(self.reference.length));
         Ok(KeptContent::Named)
@@ -233,9 +233,9 @@ impl ContentFile for KeptFile {
 
     fn discard(&self) {
         let mut place = self.lock();
-        if let Place::New { name, room, .. } = &*place {
+        if let ContentPlace::New { name, room, .. } = &*place {
             self.folder.discard(name.clone(), Some(Arc::clone(room)));
-            *place = Place::Removed;
+            *place = ContentPlace::Removed;
         }
     }
 }

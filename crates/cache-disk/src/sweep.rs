@@ -16,7 +16,7 @@ use crate::{
 /// Looks at all files, a shard at a time between others' work, and removes those that were used least recently.
 #[derive(Debug)]
 pub(crate) struct Sweep {
-    stage: Stage,
+    stage: SweepStage,
     /// The shard in which room is made next.
     cursor: u16,
     /// When it looked last.
@@ -24,7 +24,7 @@ pub(crate) struct Sweep {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum SweepStage {
     /// Files are counted, and those that purges concern are removed.
     Looking {
         shard: u16,
@@ -43,44 +43,44 @@ impl Sweep {
     pub(crate) fn new() -> Self {
         // Elsewhere after each start, so that no shard is emptied before others.
         let cursor = (std::process::id() % u32::from(SHARDS)) as u16;
-        Self { stage: Stage::Waiting { since: None }, cursor, stepped: time::now() }
+        Self { stage: SweepStage::Waiting { since: None }, cursor, stepped: time::now() }
     }
 
     /// How long the thread may wait for other work.
     pub(crate) fn pause(&self) -> Duration {
         match self.stage {
-            Stage::Looking { .. } | Stage::Applied { .. } => STEP_PAUSE,
-            Stage::Waiting { .. } => IDLE,
+            SweepStage::Looking { .. } | SweepStage::Applied { .. } => STEP_PAUSE,
+            SweepStage::Waiting { .. } => IDLE,
         }
     }
 
     /// Whether it has waited for long, since there is always something to be written.
     pub(crate) fn is_overdue(&self) -> bool {
-        !matches!(self.stage, Stage::Waiting { .. }) && time::now().duration_since(self.stepped) >= MAX_PAUSE
+        !matches!(self.stage, SweepStage::Waiting { .. }) && time::now().duration_since(self.stepped) >= MAX_PAUSE
     }
 
     /// Looks at the next files, if it is time.
     pub(crate) fn step(&mut self, disk: &DiskStore, store: &MemoryStore) {
         self.stepped = time::now();
         self.stage = match self.stage {
-            Stage::Waiting { since: Some(since) } if time::now().duration_since(since) < INTERVAL => return,
-            Stage::Waiting { .. } => {
+            SweepStage::Waiting { since: Some(since) } if time::now().duration_since(since) < INTERVAL => return,
+            SweepStage::Waiting { .. } => {
                 if let Err(error) = disk.folder.remove_unfinished(false) {
                     disk.health.warn("look into", &error);
                 }
-                Stage::Looking { shard: 0, purges_up_to: store.current_version() }
+                SweepStage::Looking { shard: 0, purges_up_to: store.current_version() }
             }
-            Stage::Looking { shard: SHARDS, purges_up_to } => Stage::Applied { purges_up_to },
-            Stage::Looking { shard, purges_up_to } => {
+            SweepStage::Looking { shard: SHARDS, purges_up_to } => SweepStage::Applied { purges_up_to },
+            SweepStage::Looking { shard, purges_up_to } => {
                 match look(disk, store, shard as u8) {
                     Ok(bytes) => disk.space.set_used(shard, bytes),
                     Err(error) => disk.health.warn("look into", &error),
                 }
-                Stage::Looking { shard: shard + 1, purges_up_to }
+                SweepStage::Looking { shard: shard + 1, purges_up_to }
             }
-            Stage::Applied { purges_up_to } => {
+            SweepStage::Applied { purges_up_to } => {
                 forget(disk, store, purges_up_to);
-                Stage::Waiting { since: Some(time::now()) }
+                SweepStage::Waiting { since: Some(time::now()) }
             }
         };
     }

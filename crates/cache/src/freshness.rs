@@ -37,7 +37,7 @@ pub enum LifetimeSource {
 
 /// When a request was sent and its response received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ExchangeTimes {
     /// When the request was sent.
     pub sent: Time,
     /// When the head of the response arrived.
@@ -52,7 +52,7 @@ impl Freshness {
         headers: &Headers,
         control: &ResponseControl,
         rules: &CacheRules,
-        exchange: Exchange,
+        exchange: ExchangeTimes,
     ) -> (Self, LifetimeSource) {
         // RFC 9110 §6.6.1: without Date, the time at which it was received.
         let date = headers.get(KnownHeader::Date).and_then(Time::parse_date).unwrap_or(exchange.received);
@@ -202,7 +202,7 @@ mod tests {
     fn with_source(status: u16, fields: &[(&str, String)]) -> (Freshness, LifetimeSource) {
         let mut headers = Headers::new();
         fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
-        let exchange = Exchange { sent: RECEIVED, received: RECEIVED };
+        let exchange = ExchangeTimes { sent: RECEIVED, received: RECEIVED };
         let status = StatusCode::from_u16(status).unwrap();
         Freshness::of(status, &headers, &ResponseControl::of(&headers), &CacheRules::default(), exchange)
     }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_time_that_the_request_took_counts() {
-        let exchange = Exchange { sent: RECEIVED, received: RECEIVED.after(Duration::from_secs(4)) };
+        let exchange = ExchangeTimes { sent: RECEIVED, received: RECEIVED.after(Duration::from_secs(4)) };
         let control = ResponseControl { max_age: Delta::Seconds(10), ..ResponseControl::default() };
         let (found, _) = Freshness::of(StatusCode::OK, &Headers::new(), &control, &CacheRules::default(), exchange);
         let at = |seconds| RECEIVED.after(Duration::from_secs(seconds));

@@ -20,20 +20,20 @@ use crate::{fill_memory::FillMemory, stored_content::ContentWriter};
 /// the slowest reader.
 #[derive(Clone, Debug)]
 pub struct GrowingContent {
-    shared: Arc<Shared>,
+    shared: Arc<SharedContent>,
 }
 
 /// The end that a content is written to. Dropped before [`complete`](Self::complete), it cuts the content off.
 #[derive(Debug)]
 pub struct GrowingWriter {
-    shared: Arc<Shared>,
+    shared: Arc<SharedContent>,
     limit: usize,
 }
 
 /// An end that a content is read from.
 #[derive(Debug)]
 pub struct GrowingReader {
-    shared: Arc<Shared>,
+    shared: Arc<SharedContent>,
     slot: usize,
 }
 
@@ -65,7 +65,7 @@ pub enum WholeContent {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedContent {
     state: Mutex<GrowingState>,
     memory: Arc<FillMemory>,
     /// Bytes of the whole content, if that is known.
@@ -80,7 +80,7 @@ impl GrowingContent {
     /// A content that is kept in memory up to this number of bytes; its whole length, if it is known.
     #[must_use]
     pub fn new(limit: usize, length: Option<u64>, memory: &Arc<FillMemory>) -> (Self, GrowingWriter) {
-        let shared = Arc::new(Shared { state: Mutex::default(), memory: Arc::clone(memory), length });
+        let shared = Arc::new(SharedContent { state: Mutex::default(), memory: Arc::clone(memory), length });
         (Self { shared: Arc::clone(&shared) }, GrowingWriter { shared, limit })
     }
 
@@ -241,13 +241,13 @@ impl Drop for GrowingReader {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedContent {
     fn drop(&mut self) {
         self.memory.give_back(self.lock().kept());
     }
 }
 
-impl Shared {
+impl SharedContent {
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, GrowingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -19,7 +19,7 @@
 //! | how requests share a response that is arriving | `fills.rs`, `growing.rs`, `fill_memory.rs` |
 //!
 //! ```
-//! use serow_cache::{CacheRules, Exchange, StoringRequest, Time, storable};
+//! use serow_cache::{CacheRules, ExchangeTimes, StoringRequest, Time, storable};
 //! use serow_message::{Headers, Method, StatusCode};
 //!
 //! let (request, mut response) = (Headers::new(), Headers::new());
@@ -27,7 +27,7 @@
 //! let now = Time::from_seconds(1_700_000_000);
 //! let request =
 //!     StoringRequest { method: &Method::GET, headers: &request, has_credentials: false, no_store: false, set_fields: &[] };
-//! let exchange = Exchange { sent: now, received: now };
+//! let exchange = ExchangeTimes { sent: now, received: now };
 //! let head = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange);
 //! assert!(head.is_ok_and(|(head, _)| head.freshness.is_fresh(now)));
 //! # Ok::<(), serow_message::InvalidHeader>(())
@@ -75,7 +75,7 @@ pub use self::{
     extent::Extent,
     fill_memory::FillMemory,
     fills::{ArrivingResponse, Fill, FillFollower, FillLeader, FillOutcome, FillWatch, Fills},
-    freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
+    freshness::{ExchangeTimes, Freshness, LifetimeSource, is_heuristically_cacheable},
     growing::{ContentCut, GrowingContent, GrowingPiece, GrowingReader, GrowingWriter, WholeContent},
     invalidation::{invalidated, invalidates},
     key::{Key, scope},

@@ -77,7 +77,7 @@ mod tests {
     use serow_message::{Headers, StatusCode};
 
     use super::*;
-    use crate::{Exchange, storing};
+    use crate::{ExchangeTimes, storing};
 
     const START: Time = Time::from_seconds(1_700_000_000);
 
@@ -93,7 +93,7 @@ mod tests {
             no_store: false,
             set_fields: &[],
         };
-        let exchange = Exchange { sent: START, received: START };
+        let exchange = ExchangeTimes { sent: START, received: START };
         let head = storing::storable(request, StatusCode::OK, &headers, &CacheRules::default(), exchange);
         head.unwrap().0.into_stored()
     }

@@ -4,7 +4,7 @@ use serow_message::{Headers, KnownHeader, Method, PackedHeaders, StatusCode, hop
 
 use crate::{
     extent::Extent,
-    freshness::{Exchange, Freshness, LifetimeSource, is_heuristically_cacheable},
+    freshness::{ExchangeTimes, Freshness, LifetimeSource, is_heuristically_cacheable},
     response_control::{ResponseControl, Restriction},
     reuse_rules::ReuseRules,
     rules::CacheRules,
@@ -114,7 +114,7 @@ pub fn storable(
     status: StatusCode,
     headers: &Headers,
     rules: &CacheRules,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
 ) -> Result<(StorableHead, Extent), NotStored> {
     if request.method != Method::GET {
         return Err(NotStored::Method);
@@ -139,7 +139,7 @@ pub(crate) fn permitted_head(
     status: StatusCode,
     headers: &Headers,
     rules: &CacheRules,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
 ) -> Result<StorableHead, NotStored> {
     if request.no_store {
         return Err(NotStored::RequestNoStore);
@@ -153,7 +153,7 @@ pub(crate) fn permitted_head(
     if is_guessed && request.headers.contains(KnownHeader::Cookie) {
         return Err(NotStored::Credentials);
     }
-    if !is_of_use(status, headers, &control, rules, (&freshness, source)) {
+    if !is_of_use(status, headers, &control, rules, &freshness, source) {
         return Err(NotStored::NotFresh);
     }
     let headers = PackedHeaders::new(&kept(headers, &control, exchange.received));
@@ -207,7 +207,8 @@ fn is_of_use(
     headers: &Headers,
     control: &ResponseControl,
     rules: &CacheRules,
-    (freshness, source): (&Freshness, LifetimeSource),
+    freshness: &Freshness,
+    source: LifetimeSource,
 ) -> bool {
     // §3: something has to allow it.
     let is_allowed = control.public

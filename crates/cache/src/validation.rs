@@ -5,7 +5,7 @@ use serow_message::{Headers, KnownHeader, PackedHeaders, StatusCode, hop_by_hop}
 
 use crate::{
     entity_tag,
-    freshness::{Exchange, Freshness},
+    freshness::{ExchangeTimes, Freshness},
     response_control::{ResponseControl, Restriction},
     reuse_rules::ReuseRules,
     rules::CacheRules,
@@ -80,7 +80,7 @@ pub fn updated(
     request: StoringRequest<'_>,
     headers: &Headers,
     rules: &CacheRules,
-    exchange: Exchange,
+    exchange: ExchangeTimes,
 ) -> UpdatedHead {
     // With the age of the new response, not of what was stored.
     let mut merged = merged(before, headers, exchange);
@@ -102,7 +102,7 @@ pub fn updated(
 }
 
 /// The fields of a stored response in place of which those of a newer response without content have come.
-fn merged(before: &StoredHead, headers: &Headers, exchange: Exchange) -> Headers {
+fn merged(before: &StoredHead, headers: &Headers, exchange: ExchangeTimes) -> Headers {
     let named = hop_by_hop::Named::of(headers);
     let is_taken = |name: &[u8], known: Option<KnownHeader>| {
         let is_kept = known.is_some_and(|known| NOT_UPDATED.contains(&known))
@@ -249,7 +249,7 @@ mod tests {
         answer: &[(&str, &str)],
     ) -> UpdatedHead {
         let (before, request) = (stored(200, before), headers(request));
-        let exchange = Exchange { sent: LATER, received: LATER };
+        let exchange = ExchangeTimes { sent: LATER, received: LATER };
         let request = StoringRequest {
             method: &Method::GET,
             headers: &request,
@@ -303,7 +303,7 @@ mod tests {
         let of_language = headers(&[("accept-language", "de")]);
         let variant = Variant::of(&headers(&[("vary", "accept-language")]), &of_language).unwrap();
         let before = StoredHead { variant, ..stored(200, &before) };
-        let (answer, exchange) = (headers(&answer), Exchange { sent: LATER, received: LATER });
+        let (answer, exchange) = (headers(&answer), ExchangeTimes { sent: LATER, received: LATER });
         let (method, set_fields) = (&Method::GET, &[][..]);
         let request =
             StoringRequest { method, headers: &of_language, has_credentials: false, no_store: false, set_fields };

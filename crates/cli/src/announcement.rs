@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serow::{Address, BoundServer};
 use serow_assembly::Encryption;
 use serow_config::printable::on_one_line;
-use serow_site::Site;
+use serow_site::Sites;
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
 pub(crate) fn announce(line: &str) {
@@ -29,10 +29,10 @@ pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
 }
 
 /// The first line of a server: the name of what it serves, and its URLs.
-pub(crate) fn line(served: &str, server: &BoundServer, site: &Site, encryption: Option<&Encryption>) -> String {
+pub(crate) fn line(served: &str, server: &BoundServer, sites: &Sites, encryption: Option<&Encryption>) -> String {
     let places = server.urls().zip(server.addresses());
     let mut urls: Vec<_> =
-        places.map(|(url, address)| format!("{}{}", with_hosts(&url, site, address), reach(address))).collect();
+        places.map(|(url, address)| format!("{}{}", with_hosts(&url, sites, address), reach(address))).collect();
     // Several sockets of one address that belong to one thread.
     urls.dedup();
     let mut line = format!("Serving {served} at {}", urls.join(" and "));
@@ -47,7 +47,7 @@ pub(crate) fn line(served: &str, server: &BoundServer, site: &Site, encryption: 
 }
 
 /// The URLs that lead to sites, where the host in this one does not.
-fn with_hosts(url: &str, site: &Site, address: &Address) -> String {
+fn with_hosts(url: &str, sites: &Sites, address: &Address) -> String {
     let listener = match address {
         Address::Tcp(address) => Some(*address),
         Address::Unix(_) | Address::Descriptor(_) => None,
@@ -57,7 +57,7 @@ fn with_hosts(url: &str, site: &Site, address: &Address) -> String {
     // The port is behind the last colon that is not in an address of IPv6.
     let port = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
     let (host, port) = authority.split_at(port.unwrap_or(authority.len()));
-    let Some(hosts) = site.hosts_in_place_of(host, listener) else { return url.to_owned() };
+    let Some(hosts) = sites.hosts_in_place_of(host, listener) else { return url.to_owned() };
     let named = hosts.iter().take(MAX_HOSTS).map(|host| format!("{scheme}://{host}{port}{path}"));
     let named = named.collect::<Vec<_>>().join(" and ");
     match hosts.len().checked_sub(MAX_HOSTS) {
@@ -81,7 +81,7 @@ const MAX_HOSTS: usize = 3;
 #[cfg(test)]
 mod tests {
     use serow::Server;
-    use serow_router::{Action, FixedResponse, Route, Router, Site as RouterSite};
+    use serow_router::{Action, FixedResponse, Route, Router, Site};
     use serow_site::{SitePolicies, SiteScripts};
 
     use super::*;
@@ -95,19 +95,19 @@ mod tests {
         ] {
             let server = Server::new().listen(listen).workers(1).ignore_signals().bind().unwrap();
             let Some(Address::Tcp(address)) = server.addresses().next() else { panic!("no port") };
-            let said = line("it", &server, &site(&[&[]]), None).replace(&address.port().to_string(), "PORT");
+            let said = line("it", &server, &sites(&[&[]]), None).replace(&address.port().to_string(), "PORT");
             assert_eq!(said, expected);
         }
     }
     /// Sites with these hosts.
-    fn site(sites: &[&[&str]]) -> Site {
+    fn sites(hosts: &[&[&str]]) -> Sites {
         let of_hosts = |hosts: &&[&str]| {
             let route = Route::new("/*".parse().unwrap(), Action::Respond(FixedResponse::new(200).unwrap()));
             let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
-            RouterSite { hosts, ..RouterSite::new(vec![route]) }
+            Site { hosts, ..Site::new(vec![route]) }
         };
-        let router = Router::new(sites.iter().map(of_hosts).collect()).unwrap();
-        Site::Routed { router, policies: SitePolicies::default(), scripts: SiteScripts::default() }
+        let router = Router::new(hosts.iter().map(of_hosts).collect()).unwrap();
+        Sites::Routed { router, policies: SitePolicies::default(), scripts: SiteScripts::default() }
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
                 "http://a:8080/ and http://b:8080/ and http://c:8080/ and 2 more",
             ),
         ] {
-            assert_eq!(with_hosts(url, &site(hosts), &address), expected, "{hosts:?}");
+            assert_eq!(with_hosts(url, &sites(hosts), &address), expected, "{hosts:?}");
         }
     }
 }

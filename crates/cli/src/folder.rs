@@ -13,7 +13,7 @@ use serow_config::{options::WriteChoice, values::SizeLimit};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 use serow_proxy::TrustedProxies;
-use serow_site::{Content, Site};
+use serow_site::{Content, Sites};
 use serow_webdav::{Dav, DavSite, WriteSettings};
 
 use crate::{
@@ -98,7 +98,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
     Serving::bind(server)?
-        .serve(script.around(Site::Single(content.into())), Served { name: &name, ..Served::default() })
+        .serve(script.around(Sites::Single(content.into())), Served { name: &name, ..Served::default() })
 }
 
 /// Names the command that runs the application in a folder without an index file. Its source code is served only if the

@@ -4,16 +4,16 @@
 //! | --- | --- |
 //! | the master starts generations and answers those who run the server | `run/master.rs` |
 //! | as which program | `run/program.rs` |
-//! | a generation reads the file, gets its sockets, serves | `run/generation.rs` |
+//! | a generation reads the file, gets its sockets, serves | `run/server_generation.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
 
 mod ban_storage;
-mod generation;
 mod master;
 mod orders;
 mod program;
 mod rights;
+mod server_generation;
 mod shared_bans;
 mod sockets;
 
@@ -24,7 +24,7 @@ use crate::{arguments::RunArguments, command_error::exit_code};
 /// Runs what the file says until TERM, INT or QUIT.
 pub(crate) fn run(arguments: RunArguments) -> ExitCode {
     match arguments.generation {
-        true => generation::run(&arguments.settings.file),
+        true => server_generation::run(&arguments.settings.file),
         false => exit_code(master::run(arguments)),
     }
 }

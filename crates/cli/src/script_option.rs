@@ -7,7 +7,7 @@ use serow_assembly::ScriptServers;
 use serow_config::SettingError;
 use serow_proxy::TrustedProxies;
 use serow_scripts::{RouteChoice, Script, ScriptLimits, Servers};
-use serow_site::{ScriptedSite, Scripts, Site};
+use serow_site::{ScriptedSites, Scripts, Sites};
 
 use crate::command_error::CommandError;
 
@@ -39,7 +39,7 @@ impl ScriptOptions {
 
 impl OpenedScript {
     /// This site behind the script.
-    pub(crate) fn around(self, site: Site) -> Site {
-        if self.scripts.is_empty() { site } else { Site::Scripted(ScriptedSite::new(self.scripts, site)) }
+    pub(crate) fn around(self, sites: Sites) -> Sites {
+        if self.scripts.is_empty() { sites } else { Sites::Scripted(ScriptedSites::new(self.scripts, sites)) }
     }
 }

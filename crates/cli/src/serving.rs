@@ -11,7 +11,7 @@ use serow_config::values::AdminSocket;
 use serow_limits::Bans;
 use serow_processes::Reloader;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_site::{Application, CacheStore, MaintenanceSwitch, Site};
+use serow_site::{Application, CacheStore, MaintenanceSwitch, Sites};
 
 use crate::{
     announcement::{self, announce},
@@ -98,8 +98,8 @@ impl Serving {
         self.server.stopper()
     }
 
-    /// Serves this site until TERM or INT.
-    pub(crate) fn serve(self, site: Site, served: Served<'_>) -> Result<(), CommandError> {
+    /// Serves these sites until TERM or INT.
+    pub(crate) fn serve(self, sites: Sites, served: Served<'_>) -> Result<(), CommandError> {
         let Self { server, encryption, admin, admin_token, log, certificates, trusted, bans, descriptors } = self;
         let Served { name, upstreams, application, reloader, cache } = served;
         cache_folder::prepare(cache.as_ref(), None)?;
@@ -129,12 +129,12 @@ impl Serving {
             Some(AdminSocket::At(address)) => Some(AdminEndpoint::open(&address, admin_token.as_deref(), subject)?),
             Some(AdminSocket::Off) | None => None,
         };
-        let announcement = announcement::line(name, &server, &site, encryption.as_ref());
+        let announcement = announcement::line(name, &server, &sites, encryption.as_ref());
         let mut policy = encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
         descriptors::require(descriptors)?;
-        let outcome = serow_site::start(server, site, policy, maintenance, bans, trusted).and_then(|server| {
+        let outcome = serow_site::start(server, sites, policy, maintenance, bans, trusted).and_then(|server| {
             announce(&announcement);
             serow_supervisor::tell_parent("READY=1");
             server.wait()

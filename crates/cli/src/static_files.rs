@@ -6,7 +6,7 @@ use clap::Args;
 use serow_assembly::{ServedFolder, descriptor_shares::Shares, shares};
 use serow_config::{SettingError, options::ListeningOptions};
 use serow_files::{CacheLimits, Files, FilesSettings};
-use serow_site::{RouteHandler, Site};
+use serow_site::{RouteHandler, Sites};
 
 use crate::command_error::CommandError;
 
@@ -61,10 +61,10 @@ pub(crate) struct StaticFiles {
 
 impl StaticFiles {
     /// This handler, with the files before it.
-    pub(crate) fn before(self, handler: RouteHandler) -> Site {
+    pub(crate) fn before(self, handler: RouteHandler) -> Sites {
         match self.files {
-            Some(files) => Site::Static { files, handler },
-            None => Site::Single(handler),
+            Some(files) => Sites::Static { files, handler },
+            None => Sites::Single(handler),
         }
     }
 }

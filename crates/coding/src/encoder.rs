@@ -32,12 +32,12 @@ impl EncoderSettings {
 #[derive(Debug)]
 pub struct Encoder {
     settings: EncoderSettings,
-    state: State,
+    state: CodingEncoder,
 }
 
 /// The encoder of a coding.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum CodingEncoder {
     Brotli(Brotli),
     Zstd(Zstd),
     Gzip(Gzip),
@@ -55,9 +55,9 @@ impl Encoder {
         }
         let EncoderSettings { coding, level, window_bits } = settings;
         let state = match coding {
-            Coding::Brotli => State::Brotli(Brotli::new(level, window_bits)),
-            Coding::Zstd => State::Zstd(Zstd::new(level, window_bits)?),
-            Coding::Gzip => State::Gzip(Gzip::new(level)),
+            Coding::Brotli => CodingEncoder::Brotli(Brotli::new(level, window_bits)),
+            Coding::Zstd => CodingEncoder::Zstd(Zstd::new(level, window_bits)?),
+            Coding::Gzip => CodingEncoder::Gzip(Gzip::new(level)),
         };
         Ok(Self { settings, state })
     }
@@ -70,9 +70,9 @@ impl Encoder {
     /// Where there is no memory.
     pub fn write(&mut self, piece: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.state {
-            State::Brotli(encoder) => encoder.write(piece, output),
-            State::Zstd(encoder) => encoder.write(piece, output),
-            State::Gzip(encoder) => encoder.write(piece, output),
+            CodingEncoder::Brotli(encoder) => encoder.write(piece, output),
+            CodingEncoder::Zstd(encoder) => encoder.write(piece, output),
+            CodingEncoder::Gzip(encoder) => encoder.write(piece, output),
         }
     }
 
@@ -83,9 +83,9 @@ impl Encoder {
     /// As [`Self::write`].
     pub fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.state {
-            State::Brotli(encoder) => encoder.flush(output),
-            State::Zstd(encoder) => encoder.flush(output),
-            State::Gzip(encoder) => encoder.flush(output),
+            CodingEncoder::Brotli(encoder) => encoder.flush(output),
+            CodingEncoder::Zstd(encoder) => encoder.flush(output),
+            CodingEncoder::Gzip(encoder) => encoder.flush(output),
         }
     }
 
@@ -98,16 +98,16 @@ impl Encoder {
         let Self { settings, state } = self;
         match state {
             // It cannot begin again.
-            State::Brotli(encoder) => encoder.finish(output)?,
-            State::Zstd(mut encoder) => {
+            CodingEncoder::Brotli(encoder) => encoder.finish(output)?,
+            CodingEncoder::Zstd(mut encoder) => {
                 encoder.finish(output)?;
                 encoder.reset()?;
-                idle_encoders::keep(settings, State::Zstd(encoder));
+                idle_encoders::keep(settings, CodingEncoder::Zstd(encoder));
             }
-            State::Gzip(mut encoder) => {
+            CodingEncoder::Gzip(mut encoder) => {
                 encoder.finish(output)?;
                 encoder.reset();
-                idle_encoders::keep(settings, State::Gzip(encoder));
+                idle_encoders::keep(settings, CodingEncoder::Gzip(encoder));
             }
         }
         Ok(())

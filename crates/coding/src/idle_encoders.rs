@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 
-use crate::encoder::{EncoderSettings, State};
+use crate::encoder::{CodingEncoder, EncoderSettings};
 
 thread_local! {
     /// Those of this thread, the one used last at the end.
-    static IDLE: RefCell<Vec<(EncoderSettings, State)>> = const { RefCell::new(Vec::new()) };
+    static IDLE: RefCell<Vec<(EncoderSettings, CodingEncoder)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// An idle encoder with these settings.
-pub(crate) fn take(settings: EncoderSettings) -> Option<State> {
+pub(crate) fn take(settings: EncoderSettings) -> Option<CodingEncoder> {
     IDLE.with_borrow_mut(|idle| {
         let place = idle.iter().rposition(|(others, _)| *others == settings)?;
         Some(idle.remove(place).1)
@@ -18,7 +18,7 @@ pub(crate) fn take(settings: EncoderSettings) -> Option<State> {
 }
 
 /// Keeps an encoder; the one that was idle for the longest goes where there are too many.
-pub(crate) fn keep(settings: EncoderSettings, state: State) {
+pub(crate) fn keep(settings: EncoderSettings, state: CodingEncoder) {
     IDLE.with_borrow_mut(|idle| {
         if idle.len() == MAX_IDLE {
             idle.remove(0);

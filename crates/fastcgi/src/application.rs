@@ -20,7 +20,7 @@ pub struct Application {
     /// Bytes of PARAMS per request: a web server that never ends them would fill the memory.
     max_params: usize,
     reader: RecordReader,
-    state: State,
+    state: RequestState,
 }
 
 /// A message of the web server.
@@ -56,7 +56,7 @@ pub struct FastcgiRequest {
 }
 
 #[derive(Debug)]
-enum State {
+enum RequestState {
     /// No request: streams of the last one are ignored (FastCGI 1.0 §3.3), since the response may end before them.
     Idle,
     Params {
@@ -85,7 +85,7 @@ impl Application {
     /// The state of a new connection. A request has at most `max_params` bytes of variables.
     #[must_use]
     pub fn new(max_params: usize) -> Self {
-        Self { max_params, reader: RecordReader::default(), state: State::Idle }
+        Self { max_params, reader: RecordReader::default(), state: RequestState::Idle }
     }
 
     /// Takes the next event from the front of the input; `None` needs more.
@@ -94,12 +94,12 @@ impl Application {
     ///
     /// When the web server violates the protocol, multiplexes requests, or sends too many variables.
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<RequestEvent>, ProtocolError> {
-        if let State::Broken(error) = self.state {
+        if let RequestState::Broken(error) = self.state {
             return Err(error);
         }
         let received = self.receive_event(input);
         if let Err(error) = received {
-            self.state = State::Broken(error);
+            self.state = RequestState::Broken(error);
         }
         received
     }
@@ -113,8 +113,8 @@ impl Application {
     pub fn handle_end(&self, input: &[u8]) -> Result<(), ProtocolError> {
         let is_between = matches!(self.reader, RecordReader::Between) && input.is_empty();
         match self.state {
-            State::Broken(error) => Err(error),
-            State::Idle | State::Request { awaited: Awaited::Nothing, .. } if is_between => Ok(()),
+            RequestState::Broken(error) => Err(error),
+            RequestState::Idle | RequestState::Request { awaited: Awaited::Nothing, .. } if is_between => Ok(()),
             _ => Err(ProtocolError::Incomplete),
         }
     }
@@ -150,7 +150,7 @@ impl Application {
     ) -> Result<(), UsageError> {
         let id = self.request_id()?;
         write_record(RecordType::EndRequest, id, &encode_end_request(application_status, status), output);
-        self.state = State::Idle;
+        self.state = RequestState::Idle;
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl Application {
 
     fn request_id(&self) -> Result<u16, UsageError> {
         match self.state {
-            State::Request { id, .. } => Ok(id),
+            RequestState::Request { id, .. } => Ok(id),
             _ => Err(UsageError::OutOfTurn),
         }
     }
@@ -211,32 +211,32 @@ impl Application {
             (RecordType::BeginRequest, _) => {
                 let length = ProtocolError::RecordLength(header.record_type);
                 let (role, persistence) = decode_begin_request(*content.first_chunk().ok_or(length)?);
-                self.state = State::Params { id: header.request_id, role, persistence, params: Vec::new() };
+                self.state = RequestState::Params { id: header.request_id, role, persistence, params: Vec::new() };
                 None
             }
-            (RecordType::AbortRequest, State::Request { .. }) => Some(RequestEvent::Abort),
-            (RecordType::AbortRequest, State::Params { id, .. }) => {
-                self.state = State::Request { id: *id, awaited: Awaited::Nothing };
+            (RecordType::AbortRequest, RequestState::Request { .. }) => Some(RequestEvent::Abort),
+            (RecordType::AbortRequest, RequestState::Params { id, .. }) => {
+                self.state = RequestState::Request { id: *id, awaited: Awaited::Nothing };
                 Some(RequestEvent::Abort)
             }
-            (RecordType::Params, State::Params { .. }) => self.handle_params(&content)?,
-            (RecordType::Stdin, State::Request { awaited, .. }) if content.is_empty() => {
+            (RecordType::Params, RequestState::Params { .. }) => self.handle_params(&content)?,
+            (RecordType::Stdin, RequestState::Request { awaited, .. }) if content.is_empty() => {
                 *awaited = if *awaited == Awaited::Stdin(Role::Filter) { Awaited::Data } else { Awaited::Nothing };
                 Some(RequestEvent::StdinEnd)
             }
-            (RecordType::Stdin, State::Request { .. }) => Some(RequestEvent::Stdin(content)),
-            (RecordType::Data, State::Request { awaited, .. }) if content.is_empty() => {
+            (RecordType::Stdin, RequestState::Request { .. }) => Some(RequestEvent::Stdin(content)),
+            (RecordType::Data, RequestState::Request { awaited, .. }) if content.is_empty() => {
                 *awaited = Awaited::Nothing;
                 Some(RequestEvent::DataEnd)
             }
-            (RecordType::Data, State::Request { .. }) => Some(RequestEvent::Data(content)),
+            (RecordType::Data, RequestState::Request { .. }) => Some(RequestEvent::Data(content)),
             // Of a request that has ended.
             _ => None,
         })
     }
 
     fn handle_params(&mut self, content: &[u8]) -> Result<Option<RequestEvent>, ProtocolError> {
-        let State::Params { id, role, persistence, params } = &mut self.state else { return Ok(None) };
+        let RequestState::Params { id, role, persistence, params } = &mut self.state else { return Ok(None) };
         if !content.is_empty() {
             if content.len() > self.max_params - params.len() {
                 return Err(ProtocolError::ParamsTooLong);
@@ -246,13 +246,13 @@ impl Application {
         }
         let request = FastcgiRequest { role: *role, persistence: *persistence, variables: parse_pairs(params)? };
         let awaited = if *role == Role::Authorizer { Awaited::Nothing } else { Awaited::Stdin(*role) };
-        self.state = State::Request { id: *id, awaited };
+        self.state = RequestState::Request { id: *id, awaited };
         Ok(Some(RequestEvent::Head(request)))
     }
 }
 
 /// Whether a record may come in this state, and how it is taken.
-fn judge(state: &State, header: RecordHeader) -> Result<Shape, ProtocolError> {
+fn judge(state: &RequestState, header: RecordHeader) -> Result<Shape, ProtocolError> {
     let unexpected = Err(ProtocolError::UnexpectedRecord(header.record_type));
     let record_type = RecordType::of_number(header.record_type);
     if header.request_id == MANAGEMENT {
@@ -262,7 +262,7 @@ fn judge(state: &State, header: RecordHeader) -> Result<Shape, ProtocolError> {
         };
     }
     let active = match *state {
-        State::Params { id, .. } | State::Request { id, .. } => Some(id),
+        RequestState::Params { id, .. } | RequestState::Request { id, .. } => Some(id),
         _ => None,
     };
     if active.is_some_and(|id| id != header.request_id) {
@@ -274,12 +274,12 @@ fn judge(state: &State, header: RecordHeader) -> Result<Shape, ProtocolError> {
         _ => None,
     };
     let shape = match (record_type, state) {
-        (Some(RecordType::BeginRequest), State::Idle) => Shape::Whole,
+        (Some(RecordType::BeginRequest), RequestState::Idle) => Shape::Whole,
         (Some(RecordType::AbortRequest), _) => Shape::Whole,
-        (Some(RecordType::Params | RecordType::Stdin | RecordType::Data), State::Idle) => Shape::Stream,
-        (Some(RecordType::Params), State::Params { .. }) => Shape::Stream,
-        (Some(RecordType::Stdin), State::Request { awaited: Awaited::Stdin(_), .. }) => Shape::Stream,
-        (Some(RecordType::Data), State::Request { awaited: Awaited::Data, .. }) => Shape::Stream,
+        (Some(RecordType::Params | RecordType::Stdin | RecordType::Data), RequestState::Idle) => Shape::Stream,
+        (Some(RecordType::Params), RequestState::Params { .. }) => Shape::Stream,
+        (Some(RecordType::Stdin), RequestState::Request { awaited: Awaited::Stdin(_), .. }) => Shape::Stream,
+        (Some(RecordType::Data), RequestState::Request { awaited: Awaited::Data, .. }) => Shape::Stream,
         _ => return unexpected,
     };
     match expected_length {

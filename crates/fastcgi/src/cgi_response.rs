@@ -69,11 +69,11 @@ pub struct CgiResponse {
     limits: SectionLimits,
     form: ResponseForm,
     is_head: bool,
-    state: State,
+    state: ResponseState,
 }
 
 #[derive(Debug)]
-enum State {
+enum ResponseState {
     /// The section so far, if it did not come at once.
     Section(BytesMut, Section),
     /// A body that ends with the response.
@@ -93,7 +93,7 @@ impl CgiResponse {
     /// Expects the response to a request with this method.
     #[must_use]
     pub fn new(limits: SectionLimits, form: ResponseForm, method: &Method) -> Self {
-        let state = State::Section(BytesMut::new(), Section::default());
+        let state = ResponseState::Section(BytesMut::new(), Section::default());
         Self { limits, form, is_head: *method == Method::HEAD, state }
     }
 
@@ -106,35 +106,35 @@ impl CgiResponse {
     pub fn receive(&mut self, piece: &mut Bytes) -> Result<Option<CgiEvent>, CgiError> {
         if piece.is_empty() {
             return match self.state {
-                State::Broken(error) => Err(error),
+                ResponseState::Broken(error) => Err(error),
                 _ => Ok(None),
             };
         }
         match &mut self.state {
-            State::Broken(error) => Err(*error),
-            State::UntilEnd => Ok(Some(CgiEvent::Data(core::mem::take(piece)))),
-            State::Length { expected, received } => {
+            ResponseState::Broken(error) => Err(*error),
+            ResponseState::UntilEnd => Ok(Some(CgiEvent::Data(core::mem::take(piece)))),
+            ResponseState::Length { expected, received } => {
                 let left = usize::try_from(*expected - *received).unwrap_or(usize::MAX);
                 let data = piece.split_to(left.min(piece.len()));
                 *received += data.len() as u64;
                 if received == expected {
-                    self.state = State::Complete;
+                    self.state = ResponseState::Complete;
                 }
                 Ok(Some(CgiEvent::Data(data)))
             }
-            State::Complete => {
+            ResponseState::Complete => {
                 piece.clear();
-                self.state = State::Dropping;
+                self.state = ResponseState::Dropping;
                 Ok(Some(CgiEvent::Excess))
             }
-            State::Dropping => {
+            ResponseState::Dropping => {
                 piece.clear();
                 Ok(None)
             }
-            State::Section(..) => {
+            ResponseState::Section(..) => {
                 let received = self.receive_section(piece);
                 if let Err(error) = received {
-                    self.state = State::Broken(error);
+                    self.state = ResponseState::Broken(error);
                 }
                 received
             }
@@ -148,29 +148,29 @@ impl CgiResponse {
     /// When a part of the response is missing.
     pub fn handle_end(&mut self) -> Result<(), CgiError> {
         let error = match self.state {
-            State::Section(..) => CgiError::NoSection,
-            State::Length { expected, received } => CgiError::Short { expected, received },
-            State::Broken(error) => error,
-            State::UntilEnd | State::Complete | State::Dropping => return Ok(()),
+            ResponseState::Section(..) => CgiError::NoSection,
+            ResponseState::Length { expected, received } => CgiError::Short { expected, received },
+            ResponseState::Broken(error) => error,
+            ResponseState::UntilEnd | ResponseState::Complete | ResponseState::Dropping => return Ok(()),
         };
-        self.state = State::Broken(error);
+        self.state = ResponseState::Broken(error);
         Err(error)
     }
 
     /// Whether the whole response is known: what follows does not belong to it, whenever the output ends.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.state, State::Complete | State::Dropping)
+        matches!(self.state, ResponseState::Complete | ResponseState::Dropping)
     }
 
     /// Whether the response has no body, behind its head: that of a request with HEAD, or of a status without one.
     #[must_use]
     pub fn drops_body(&self) -> bool {
-        matches!(self.state, State::Dropping)
+        matches!(self.state, ResponseState::Dropping)
     }
 
     fn receive_section(&mut self, piece: &mut Bytes) -> Result<Option<CgiEvent>, CgiError> {
-        let State::Section(text, section) = &mut self.state else { return Ok(None) };
+        let ResponseState::Section(text, section) = &mut self.state else { return Ok(None) };
         let before = text.len();
         let text = if before == 0
             && let Some(length) = section.scan(piece, self.limits, self.form)?
@@ -192,14 +192,14 @@ impl CgiResponse {
         Ok(Some(CgiEvent::Head(head)))
     }
 
-    fn body_state(&self, head: &CgiHead) -> State {
+    fn body_state(&self, head: &CgiHead) -> ResponseState {
         if self.is_head || !content::is_possible(head.status) {
-            return State::Dropping;
+            return ResponseState::Dropping;
         }
         match head.content_length {
-            None => State::UntilEnd,
-            Some(0) => State::Complete,
-            Some(expected) => State::Length { expected, received: 0 },
+            None => ResponseState::UntilEnd,
+            Some(0) => ResponseState::Complete,
+            Some(expected) => ResponseState::Length { expected, received: 0 },
         }
     }
 }

@@ -98,7 +98,7 @@ impl Examined {
         let is_folder = requested.is_folder() || path.is_folder();
         let shown = |location: &[u8]| root.shown(location);
         match resolve(&root, site, &path, is_folder) {
-            Ok(Resolved::File(location, _)) => Self::File(shown(&location)),
+            Ok(Resolved::File(found)) => Self::File(shown(&found.location)),
             Ok(Resolved::Folder(location, _)) if site.settings.listing == Listing::Off => {
                 Self::Missing(Missing::NoIndex(shown(&location)))
             }

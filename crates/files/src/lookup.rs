@@ -157,9 +157,7 @@ impl Lookup {
             resolved = resolve(&root, site, path, is_folder);
         }
         let reason = match resolved {
-            Ok(Resolved::File(location, file)) => {
-                return self.keep_file(site, &root, key, requested, (location, file), now);
-            }
+            Ok(Resolved::File(found)) => return self.keep_file(site, &root, key, requested, found, now),
             Err(missing @ (OpenError::NotFound | OpenError::Link)) => {
                 self.met_link = missing == OpenError::Link;
                 return Ok(self.cache.keep(key, Answer::Missing, now));
@@ -184,7 +182,7 @@ impl Lookup {
         root: &Root,
         key: &[u8],
         requested: &RequestPath,
-        (location, file): (Vec<u8>, OpenFile),
+        found: ResolvedFile,
         now: u64,
     ) -> Result<usize, NoFile> {
         let making = Making {
@@ -198,13 +196,13 @@ impl Lookup {
         if let Some(kept) = self.cache.place(key)
             && let Answer::Found(resource) = self.cache.answer(kept)
         {
-            if resource.renew(making, &requested, &location, &file) {
+            if resource.renew(making, &requested, &found.location, &found.file) {
                 self.cache.note(kept, Some(now));
                 return Ok(kept);
             }
             earlier = Some(&**resource);
         }
-        match Resource::new(making, &requested, location, file, earlier) {
+        match Resource::new(making, &requested, found.location, found.file, earlier) {
             Ok(resource) => Ok(self.cache.keep(key, Answer::Found(Box::new(resource)), now)),
             Err(error) => {
                 self.cache.forget(key);
@@ -230,12 +228,19 @@ impl Lookup {
 
 /// The end of a path.
 pub(crate) enum Resolved {
-    /// A file, and where it lies.
-    File(Vec<u8>, OpenFile),
+    /// A file.
+    File(ResolvedFile),
     /// A folder without an index.
     Folder(Vec<u8>, OwnedFd),
     /// A folder that was not asked for as one.
     WithoutSlash,
+}
+
+/// A file at the end of a path.
+pub(crate) struct ResolvedFile {
+    /// Its path below the root.
+    pub(crate) location: Vec<u8>,
+    pub(crate) file: OpenFile,
 }
 
 /// Opens the file at a path, or the index of a folder. `is_folder`: the client requested a folder, or a rule leads to
@@ -252,13 +257,13 @@ pub(crate) fn resolve(root: &Root, site: &Site, path: &RequestPath, is_folder: b
     match opened? {
         // A file is not a folder, in spite of the slash at the end.
         Opened::File(_) if path.is_folder() || site.withheld.contains(&location) => Err(OpenError::NotFound),
-        Opened::File(file) => Ok(Resolved::File(location, file)),
+        Opened::File(file) => Ok(Resolved::File(ResolvedFile { location, file })),
         Opened::Folder(_) if !is_folder => Ok(Resolved::WithoutSlash),
         Opened::Folder(folder) => {
             for name in site.settings.index.iter().filter(|name| !site.withheld.contains(name.as_bytes())) {
                 let inner = below(&location, name.as_bytes());
                 match root.open_below(&inner) {
-                    Ok(Opened::File(file)) => return Ok(Resolved::File(inner, file)),
+                    Ok(Opened::File(file)) => return Ok(Resolved::File(ResolvedFile { location: inner, file })),
                     Ok(Opened::Folder(_)) | Err(OpenError::NotFound | OpenError::Link) => {}
                     Err(error) => return Err(error),
                 }
@@ -276,7 +281,7 @@ fn with_extension(root: &Root, site: &Site, location: &[u8]) -> Result<Option<Re
         let longer = [location, ending.as_bytes()].concat();
         match root.open_below(&longer) {
             Ok(Opened::File(file)) if !site.withheld.contains(&longer) => {
-                return Ok(Some(Resolved::File(longer, file)));
+                return Ok(Some(Resolved::File(ResolvedFile { location: longer, file })));
             }
             Ok(_) | Err(OpenError::NotFound | OpenError::Link) => {}
             Err(error) => return Err(error),

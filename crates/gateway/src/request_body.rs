@@ -21,7 +21,7 @@ pub struct RequestBody {
     expects_continue: bool,
     taken: Taken,
     /// The position of the current attempt in the kept part.
-    place: Place,
+    place: KeptPosition,
 }
 
 /// The part of a body that has been read.
@@ -48,7 +48,7 @@ struct Kept {
 
 /// The part of [`Kept`] that the current attempt has not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum KeptPosition {
     First,
     Others,
     /// All of it has been read; new data follows.
@@ -70,7 +70,7 @@ impl RequestBody {
     #[must_use]
     pub fn new(body: Body, rule: TrailerRule) -> Self {
         let taken = Taken::Kept(Kept::default());
-        Self { body, rule, expects_continue: false, taken, place: Place::Behind }
+        Self { body, rule, expects_continue: false, taken, place: KeptPosition::Behind }
     }
 
     /// The same, of a client that waits for `100 Continue`, or does not.
@@ -118,13 +118,13 @@ impl RequestBody {
 
     /// An attempt begins.
     pub fn rewind(&mut self) {
-        self.place = Place::First;
+        self.place = KeptPosition::First;
     }
 
     /// A server has answered: nothing is sent again.
     pub fn release(&mut self) {
         self.taken = match mem::take(&mut self.taken) {
-            Taken::Kept(kept) | Taken::LastTime(kept) if self.place != Place::Behind && !kept.is_empty() => {
+            Taken::Kept(kept) | Taken::LastTime(kept) if self.place != KeptPosition::Behind && !kept.is_empty() => {
                 Taken::LastTime(kept)
             }
             Taken::Kept(_) | Taken::LastTime(_) | Taken::Gone => Taken::Gone,
@@ -155,14 +155,14 @@ impl RequestBody {
     /// The next piece that an earlier attempt took already.
     fn next_kept(&mut self) -> Option<Piece> {
         let (Taken::Kept(kept) | Taken::LastTime(kept)) = &self.taken else { return None };
-        if self.place == Place::First {
-            self.place = Place::Others;
+        if self.place == KeptPosition::First {
+            self.place = KeptPosition::Others;
             if !kept.first.is_empty() {
                 return Some(Piece::Data(kept.first.clone()));
             }
         }
-        if self.place == Place::Others {
-            self.place = Place::Behind;
+        if self.place == KeptPosition::Others {
+            self.place = KeptPosition::Behind;
             if !kept.others.is_empty() {
                 return Some(Piece::Data(Bytes::copy_from_slice(&kept.others)));
             }

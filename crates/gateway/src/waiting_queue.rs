@@ -33,7 +33,7 @@ pub enum Demand {
 /// The requests that wait, the first at the front.
 #[derive(Debug, Default)]
 struct Line {
-    places: VecDeque<Arc<Place>>,
+    places: VecDeque<Arc<QueuePlace>>,
     next_ticket: u64,
     /// Calls beyond one for each request that waits: they are for requests that come.
     spare_calls: usize,
@@ -41,7 +41,7 @@ struct Line {
 
 /// The place of a request.
 #[derive(Debug)]
-struct Place {
+struct QueuePlace {
     /// Rises along the line.
     ticket: u64,
     demand: Demand,
@@ -64,7 +64,7 @@ enum Call {
 /// A request that waits, until this is dropped.
 struct Waiting<'a> {
     queue: &'a WaitingQueue,
-    place: Arc<Place>,
+    place: Arc<QueuePlace>,
 }
 
 impl WaitingQueue {
@@ -116,7 +116,8 @@ impl WaitingQueue {
         if line.places.len() >= length {
             return None;
         }
-        let place = Arc::new(Place { ticket: line.next_ticket, demand, call: AtomicU8::new(0), turn: Notify::new() });
+        let place =
+            Arc::new(QueuePlace { ticket: line.next_ticket, demand, call: AtomicU8::new(0), turn: Notify::new() });
         let is_behind_equal = demand == Demand::Any && line.places.iter().any(|before| before.demand == demand);
         // There may be room since the request looked, or such as those before it cannot use.
         if !is_behind_equal {
@@ -152,7 +153,7 @@ impl Line {
             self.spare_calls = 0;
         }
         let behind = self.places.partition_point(|place| place.ticket <= ticket);
-        let can_use = |place: &&Arc<Place>| call == Call::ForAny || place.demand == Demand::Particular;
+        let can_use = |place: &&Arc<QueuePlace>| call == Call::ForAny || place.demand == Demand::Particular;
         let mut places = self.places.range(behind..).filter(can_use);
         if let Some(place) = places.clone().find(|place| place.called() == Call::None) {
             place.call(call);
@@ -163,7 +164,7 @@ impl Line {
 }
 
 /// The line is locked.
-impl Place {
+impl QueuePlace {
     fn called(&self) -> Call {
         match self.call.load(Ordering::Relaxed) {
             0 => Call::None,

@@ -31,13 +31,13 @@ mod chunk_extension;
 mod chunked;
 mod client;
 mod error;
-mod exchange;
 mod framing;
 mod head;
 mod host;
 mod limits;
 mod outgoing;
 mod receiving;
+mod response_context;
 mod scan;
 mod server;
 

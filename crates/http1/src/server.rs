@@ -12,10 +12,10 @@ use serow_message::{
 use crate::{
     Event, Framing, Limits, Next, ProtocolError,
     body::BodyReceiver,
-    exchange::{Exchange, Expectation},
     host,
     outgoing::{FRAMING, Outgoing, write_connection, write_status},
     receiving::Receiving,
+    response_context::{Expectation, ResponseContext},
 };
 
 /// Receives requests and sends responses, one after the other (RFC 9112 §9.3.2: answers in the order of the requests,
@@ -34,7 +34,7 @@ pub struct Server {
     limits: Limits,
     receiving: Receiving,
     sending: Outgoing,
-    exchange: Exchange,
+    exchange: ResponseContext,
     /// The head of a request whose body is announced to be too large.
     refused: Option<Box<RequestHead>>,
 }
@@ -55,7 +55,13 @@ impl Server {
     /// The state of a new connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, receiving: Receiving::head(), sending: Outgoing::Head, exchange: Exchange::NONE, refused: None }
+        Self {
+            limits,
+            receiving: Receiving::head(),
+            sending: Outgoing::Head,
+            exchange: ResponseContext::NONE,
+            refused: None,
+        }
     }
 
     /// Takes the head of the request that [`Self::receive`] has refused, where only its body is wrong: for the log.
@@ -297,7 +303,7 @@ impl Server {
             (Next::Reuse, Receiving::Done) => {
                 self.receiving = Receiving::head();
                 self.sending = Outgoing::Head;
-                self.exchange = Exchange::NONE;
+                self.exchange = ResponseContext::NONE;
                 Next::Reuse
             }
             // The server never sent 100 Continue: the next bytes may be the body, or another request.
@@ -316,7 +322,7 @@ impl Server {
     }
 
     fn handle_head(&mut self, head: RequestHead) -> Result<ReceivedRequest, ProtocolError> {
-        self.exchange = Exchange::of_refusable(&head);
+        self.exchange = ResponseContext::of_refusable(&head);
         host::check(&head)?;
         let framing = Framing::of_request(&head.headers, head.version)?;
         if self.exchange.connect && framing != Framing::None {

@@ -12,7 +12,7 @@ use serow_streams::{
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
-    connection::{Connection, Opening, Shutdown, Step},
+    connection::{Connection, Opening, ReceivedEvent, Shutdown},
     frame::{self, Dependency, HeadersStart},
     hpack::{Encoder, Pseudo},
     stream::Receiving,
@@ -101,15 +101,15 @@ impl Client {
             self.connection.forget(stream);
             return Ok(Some(ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM }));
         }
-        let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
-        Ok(Some(match step {
-            Step::Fields { headers } => self.handle_response(headers),
-            Step::Data { stream, data } => ClientEvent::Data { stream, data },
-            Step::End { stream } => ClientEvent::End { stream, trailers: None },
-            Step::Trailers { stream, trailers } => ClientEvent::End { stream, trailers: Some(trailers) },
-            Step::Reset { stream, code } => ClientEvent::Reset { stream, code },
-            Step::TooLarge { stream } => self.give_up(stream, ErrorCode::CANCEL),
-            Step::GoAway { last_stream, code } => {
+        let Some(received) = self.connection.receive(input, now)? else { return Ok(None) };
+        Ok(Some(match received {
+            ReceivedEvent::Fields { headers } => self.handle_response(headers),
+            ReceivedEvent::Data { stream, data } => ClientEvent::Data { stream, data },
+            ReceivedEvent::End { stream } => ClientEvent::End { stream, trailers: None },
+            ReceivedEvent::Trailers { stream, trailers } => ClientEvent::End { stream, trailers: Some(trailers) },
+            ReceivedEvent::Reset { stream, code } => ClientEvent::Reset { stream, code },
+            ReceivedEvent::TooLarge { stream } => self.give_up(stream, ErrorCode::CANCEL),
+            ReceivedEvent::GoAway { last_stream, code } => {
                 self.role.refused_above = self.role.refused_above.min(last_stream);
                 ClientEvent::GoAway { code }
             }

@@ -83,7 +83,7 @@ pub(crate) enum Shutdown {
 
 /// The result of received frames, where the roles handle it differently.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum ReceivedEvent {
     /// A request's or response's head, or an informational one: [`Connection::fields`].
     Fields { headers: HeadersStart },
     /// A piece of a body.
@@ -158,39 +158,43 @@ impl Connection {
 
     /// Takes frames from the front of the input until one says something; `None` where more input is needed.
     #[inline]
-    pub(crate) fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Step>, ProtocolError> {
-        let step = self.receive_step(input, now);
-        if let Err(ProtocolError::Connection { code, reason }) = step {
+    pub(crate) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        now: Duration,
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
+        let received = self.receive_event(input, now);
+        if let Err(ProtocolError::Connection { code, reason }) = received {
             self.fail(code, reason);
         }
-        step
+        received
     }
 
     #[inline]
-    fn receive_step(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Step>, ProtocolError> {
+    fn receive_event(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<ReceivedEvent>, ProtocolError> {
         if let Shutdown::Failed(error) = self.shutdown {
             return Err(error);
         }
         loop {
             if let Some(stream) = self.ended.take() {
-                return Ok(Some(Step::End { stream }));
+                return Ok(Some(ReceivedEvent::End { stream }));
             }
             if matches!(self.opening, Opening::Preface(_)) && !self.take_preface(input)? {
                 return Ok(None);
             }
-            let step = match frame::whole(input, LARGEST_FRAME) {
+            let received = match frame::whole(input, LARGEST_FRAME) {
                 Ok(None) => return Ok(None),
                 Ok(Some(header)) => self.handle_whole(header, input, now),
                 Err(error) => Err(error),
             };
-            let step = match step {
+            let received = match received {
                 Err(ProtocolError::Stream { stream, code, reason }) => {
                     self.handle_stream_error(stream, code, reason, now)?
                 }
-                step => step?,
+                received => received?,
             };
-            if let Some(step) = step {
-                return Ok(Some(step));
+            if let Some(received) = received {
+                return Ok(Some(received));
             }
         }
     }
@@ -216,7 +220,7 @@ impl Connection {
         header: FrameHeader,
         input: &mut BytesMut,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         if header.kind != Kind::HEADERS {
             let frame = frame::take_whole(header, input)?;
             self.check_order(header.kind)?;
@@ -224,12 +228,12 @@ impl Connection {
         }
         // Decoded where they stand: nobody needs the block afterwards.
         let end = FrameHeader::LENGTH + header.length;
-        let step = frame::read_headers(header, &input[FrameHeader::LENGTH..end]).and_then(|(headers, block)| {
+        let received = frame::read_headers(header, &input[FrameHeader::LENGTH..end]).and_then(|(headers, block)| {
             self.check_order(header.kind)?;
             self.handle_headers(headers, block, header.has(flags::END_HEADERS), now)
         });
         input.advance(end);
-        step
+        received
     }
 
     #[inline]
@@ -245,7 +249,7 @@ impl Connection {
         Ok(())
     }
 
-    fn handle_frame(&mut self, frame: Frame, now: Duration) -> Result<Option<Step>, ProtocolError> {
+    fn handle_frame(&mut self, frame: Frame, now: Duration) -> Result<Option<ReceivedEvent>, ProtocolError> {
         match frame {
             Frame::Data { stream, data, end_stream, padding } => {
                 self.handle_data(stream, data, padding, end_stream, now)
@@ -260,7 +264,7 @@ impl Connection {
             Frame::GoAway { last_stream, code, .. } => {
                 self.peer_sent_goaway = true;
                 self.calm(now)?;
-                Ok(Some(Step::GoAway { last_stream, code }))
+                Ok(Some(ReceivedEvent::GoAway { last_stream, code }))
             }
             // RFC 9113 §8.4: a client pushes nothing, and we told the server not to.
             Frame::PushPromise { .. } => Err(wrong("PUSH_PROMISE to somebody who takes none")),
@@ -346,7 +350,7 @@ impl Connection {
         id: StreamId,
         increment: u32,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         self.calm(now)?;
         if id.is_connection() {
             self.send_window = self.send_window.increased(increment).ok_or(OVERFLOW)?;

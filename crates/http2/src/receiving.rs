@@ -8,7 +8,7 @@ use serow_streams::{WrongLength, fields::Problem};
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
-    connection::{Connection, MEASURING, Shutdown, Step, too_much, wrong},
+    connection::{Connection, MEASURING, ReceivedEvent, Shutdown, too_much, wrong},
     frame::{self, HeadersStart},
     hpack::DecodeError,
     stream::{Receiving, Stream},
@@ -32,7 +32,7 @@ impl Connection {
         block: &[u8],
         end_headers: bool,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         if end_headers {
             return self.handle_block(headers, block, now);
         }
@@ -47,7 +47,7 @@ impl Connection {
         more: &[u8],
         end_headers: bool,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let Some(block) = self.block.as_mut().filter(|block| block.begun.stream == stream) else {
             return Err(wrong("CONTINUATION of nothing"));
         };
@@ -80,7 +80,7 @@ impl Connection {
         headers: HeadersStart,
         block: &[u8],
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         if let Err(error) = self.decode_fields(block) {
             return Err(ProtocolError::Connection { code: ErrorCode::COMPRESSION_ERROR, reason: error.reason() });
         }
@@ -96,7 +96,7 @@ impl Connection {
             None if self.opens(id, now)? => {}
             None => return Ok(None),
         }
-        Ok(Some(Step::Fields { headers }))
+        Ok(Some(ReceivedEvent::Fields { headers }))
     }
 
     /// HEADERS on a stream that is not alive: whether they open it.
@@ -127,7 +127,7 @@ impl Connection {
     }
 
     /// A second header block ends the message (RFC 9113 §8.1).
-    fn handle_trailers(&mut self, id: StreamId, end_stream: bool) -> Result<Option<Step>, ProtocolError> {
+    fn handle_trailers(&mut self, id: StreamId, end_stream: bool) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let malformed = |reason| ProtocolError::Stream { stream: id, code: ErrorCode::PROTOCOL_ERROR, reason };
         if !end_stream {
             return Err(malformed("a second head within a message"));
@@ -141,8 +141,8 @@ impl Connection {
         })?;
         let Some(ended) = self.end_receiving(id)? else { return Ok(None) };
         Ok(Some(match ended {
-            _ if trailers.is_empty() => Step::End { stream: id },
-            Ended => Step::Trailers { stream: id, trailers },
+            _ if trailers.is_empty() => ReceivedEvent::End { stream: id },
+            Ended => ReceivedEvent::Trailers { stream: id, trailers },
         }))
     }
 
@@ -155,7 +155,7 @@ impl Connection {
         padding: usize,
         end_stream: bool,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         // Padding counts (§6.9.1). A frame has less than 2^24 bytes.
         let counted = (data.len() + padding) as u32;
         let code = ErrorCode::FLOW_CONTROL_ERROR;
@@ -188,7 +188,7 @@ impl Connection {
                 if end_stream {
                     self.end_receiving(id)?;
                 }
-                return Ok(Some(Step::TooLarge { stream: id }));
+                return Ok(Some(ReceivedEvent::TooLarge { stream: id }));
             }
             Err(error) => {
                 self.release_connection(counted);
@@ -198,11 +198,11 @@ impl Connection {
         let wanted = self.streams.peek(id).is_some_and(|stream| stream.receiving == Receiving::Body);
         let ended = if end_stream { self.end_receiving(id)?.map(|Ended| id) } else { None };
         if data.is_empty() || !wanted {
-            return Ok(ended.map(|stream| Step::End { stream }));
+            return Ok(ended.map(|stream| ReceivedEvent::End { stream }));
         }
         self.idle_frames.earn(1);
         self.ended = ended;
-        Ok(Some(Step::Data { stream: id, data }))
+        Ok(Some(ReceivedEvent::Data { stream: id, data }))
     }
 
     /// Data on a stream that is not alive.
@@ -222,7 +222,7 @@ impl Connection {
         id: StreamId,
         code: ErrorCode,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         if self.streams.peek(id).is_none() {
             self.check_not_idle(id)?;
             return self.calm(now).map(|()| None);
@@ -231,7 +231,7 @@ impl Connection {
         self.counters.reset_by_peer += 1;
         // CVE-2023-44487: each may have started work that is now for nothing.
         self.note_reset(now)?;
-        Ok(Some(Step::Reset { stream: id, code }))
+        Ok(Some(ReceivedEvent::Reset { stream: id, code }))
     }
 
     /// The peer made a mistake within a stream (RFC 9113 §5.4.2).
@@ -242,7 +242,7 @@ impl Connection {
         code: ErrorCode,
         reason: &'static str,
         now: Duration,
-    ) -> Result<Option<Step>, ProtocolError> {
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let alive = self.streams.peek(id).is_some();
         // RFC 9113 §5.1, §5.4.2: an idle stream is not reset; and nothing is looked at within a header block.
         if self.block.is_some() || !alive && matches!(self.gone(id), Gone::Idle | Gone::PassedOver) {
@@ -250,7 +250,7 @@ impl Connection {
         }
         self.cut_off(id, code);
         self.note_reset(now)?;
-        Ok(alive.then_some(Step::Reset { stream: id, code }))
+        Ok(alive.then_some(ReceivedEvent::Reset { stream: id, code }))
     }
 
     /// A stream was cut off by the peer, or over its mistake: "rapid reset" (CVE-2023-44487), "MadeYouReset"

@@ -8,13 +8,13 @@ use serow_message::{
     BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version,
 };
 use serow_streams::{
-    Content, Exchange, QueuedHead, Sending,
+    Content, QueuedHead, ResponseContext, Sending,
     request::{self, Accepted, Answer, Rejected},
 };
 
 use crate::{
     Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
-    connection::{Connection, Shutdown, Step, schedule},
+    connection::{Connection, ReceivedEvent, Shutdown, schedule},
     frame::HeadersStart,
     hpack::Pseudo,
     stream::{Receiving, Stream},
@@ -60,15 +60,15 @@ impl Server {
     #[inline]
     pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Event>, ProtocolError> {
         loop {
-            let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
-            let event = match step {
-                Step::Fields { headers } => self.handle_request(headers, now),
-                Step::Data { stream, data } => Ok(Event::Data { stream, data }),
-                Step::End { stream } => Ok(Event::End { stream, trailers: None }),
-                Step::Trailers { stream, trailers } => Ok(Event::End { stream, trailers: Some(trailers) }),
-                Step::Reset { stream, code } => Ok(Event::Reset { stream, code }),
-                Step::GoAway { code, .. } => Ok(Event::GoAway { code }),
-                Step::TooLarge { stream } => Ok(self.refuse_body(stream)),
+            let Some(received) = self.connection.receive(input, now)? else { return Ok(None) };
+            let event = match received {
+                ReceivedEvent::Fields { headers } => self.handle_request(headers, now),
+                ReceivedEvent::Data { stream, data } => Ok(Event::Data { stream, data }),
+                ReceivedEvent::End { stream } => Ok(Event::End { stream, trailers: None }),
+                ReceivedEvent::Trailers { stream, trailers } => Ok(Event::End { stream, trailers: Some(trailers) }),
+                ReceivedEvent::Reset { stream, code } => Ok(Event::Reset { stream, code }),
+                ReceivedEvent::GoAway { code, .. } => Ok(Event::GoAway { code }),
+                ReceivedEvent::TooLarge { stream } => Ok(self.refuse_body(stream)),
             };
             match event {
                 Ok(event) => return Ok(Some(event)),
@@ -318,7 +318,7 @@ impl Server {
                     None => self.connection.fields.pseudo(Pseudo::Method) == Some(b"HEAD"),
                 };
                 let stream = self.open(id, end_stream);
-                stream.exchange = Exchange { head_only, ..Exchange::default() };
+                stream.exchange = ResponseContext { head_only, ..ResponseContext::default() };
                 stream.content = Content::UNBOUNDED;
                 self.answer(id, status);
                 status

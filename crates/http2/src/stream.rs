@@ -1,7 +1,7 @@
 //! One stream (RFC 9113 §5.1).
 
 use serow_message::Priority;
-use serow_streams::{Content, Exchange, QueuedHead, Sending};
+use serow_streams::{Content, QueuedHead, ResponseContext, Sending};
 
 use crate::{
     StreamId,
@@ -28,7 +28,7 @@ pub(crate) struct Stream {
     pub(crate) priority: Priority,
     /// Whether the client said the priority itself (RFC 9218 §4); then a signal of RFC 7540 counts no more.
     pub(crate) said_priority: bool,
-    pub(crate) exchange: Exchange,
+    pub(crate) exchange: ResponseContext,
     /// Whether the driver has data for it, or its end.
     pub(crate) ready: bool,
     /// Whether the scheduler has it.
@@ -64,7 +64,7 @@ impl Stream {
             head: None,
             priority: Priority::DEFAULT,
             said_priority: false,
-            exchange: Exchange::default(),
+            exchange: ResponseContext::default(),
             ready: false,
             scheduled: false,
             unfinished: false,

@@ -11,8 +11,8 @@ use crate::{
     connection::{Connection, Peer, Shutdown},
     frame,
     qpack::{FieldSection, Pseudo},
+    received_event::ReceivedEvent,
     sending::write_section,
-    step::Step,
     stream::Stream,
 };
 
@@ -80,14 +80,14 @@ impl Client {
     /// Takes the next event; `None` where more must be received.
     pub fn next_event(&mut self) -> Option<ClientEvent> {
         loop {
-            return Some(match self.connection.next_step()? {
-                Step::Response(response) => ClientEvent::Response(response),
-                Step::Data { stream, data } => ClientEvent::Data { stream, data },
-                Step::End { stream, trailers } => ClientEvent::End { stream, trailers },
-                Step::Reset { stream, code } => ClientEvent::Reset { stream, code },
-                Step::GoAway => ClientEvent::GoAway { code: ErrorCode::NO_ERROR },
+            return Some(match self.connection.next_event()? {
+                ReceivedEvent::Response(response) => ClientEvent::Response(response),
+                ReceivedEvent::Data { stream, data } => ClientEvent::Data { stream, data },
+                ReceivedEvent::End { stream, trailers } => ClientEvent::End { stream, trailers },
+                ReceivedEvent::Reset { stream, code } => ClientEvent::Reset { stream, code },
+                ReceivedEvent::GoAway => ClientEvent::GoAway { code: ErrorCode::NO_ERROR },
                 // A server sends none.
-                Step::Request(_) | Step::Refused { .. } => continue,
+                ReceivedEvent::Request(_) | ReceivedEvent::Refused { .. } => continue,
             });
         }
     }

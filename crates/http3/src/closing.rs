@@ -7,7 +7,7 @@ use crate::{
     ErrorCode, OwnStream, ProtocolError, StreamId, StreamOrder,
     connection::{Connection, Peer, Shutdown},
     frame,
-    step::Step,
+    received_event::ReceivedEvent,
     stream::{Reading, Receiving, Stream},
     varint,
 };
@@ -57,7 +57,7 @@ impl Connection {
     pub(crate) fn cut_off(&mut self, id: StreamId, code: ErrorCode) {
         if self.streams.peek(id).is_some() {
             self.order_ends(id, code);
-            self.steps.drop_of(id);
+            self.received_events.drop_of(id);
             self.forget(id);
             self.counters.reset_by_us += 1;
         }
@@ -94,7 +94,7 @@ impl Connection {
         }
         self.held -= stream.reading.held();
         self.blocked.retain(|(blocked, _)| *blocked != id);
-        self.steps.drop_of(id);
+        self.received_events.drop_of(id);
         // RFC 9204 §2.2.2.2.
         self.decoder.cancel(id);
     }
@@ -140,7 +140,7 @@ impl Connection {
             let Some(id) = last.filter(|id| *id >= first) else { return };
             self.order_ends(id, ErrorCode::REQUEST_CANCELLED);
             self.forget(id);
-            self.steps.push(Step::Reset { stream: id, code: ErrorCode::REQUEST_REJECTED });
+            self.received_events.push(ReceivedEvent::Reset { stream: id, code: ErrorCode::REQUEST_REJECTED });
         }
     }
 

@@ -11,8 +11,8 @@ use crate::{
     control_stream::ControlStream,
     own_streams::{CLOSED, OwnStreams},
     qpack::{Decoder, Encoder},
+    received_event::{ReceivedEvent, ReceivedEvents},
     scheduler::{EarlyPriorities, Scheduler},
-    step::{Step, Steps},
     stream::{Reading, Stream},
     streams::Streams,
     unidirectional::Unidirectional,
@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     pub(crate) held: usize,
     /// Streams whose field section waits for entries of QPACK's table, and until how many there are.
     pub(crate) blocked: Vec<(StreamId, u64)>,
-    pub(crate) steps: Steps,
+    pub(crate) received_events: ReceivedEvents,
     pub(crate) orders: VecDeque<StreamOrder>,
     pub(crate) scheduler: Scheduler,
     pub(crate) early: EarlyPriorities,
@@ -106,7 +106,7 @@ impl Connection {
             stream_credit: u64::MAX,
             held: 0,
             blocked: Vec::new(),
-            steps: Steps::default(),
+            received_events: ReceivedEvents::default(),
             orders: VecDeque::new(),
             scheduler: Scheduler::new(),
             early: EarlyPriorities::new(),
@@ -183,18 +183,18 @@ impl Connection {
         }
     }
 
-    /// Takes the next step, if there is one.
+    /// Takes the next event, if there is one.
     #[inline]
-    pub(crate) fn next_step(&mut self) -> Option<Step> {
-        if let Some(id) = self.steps.taken.take() {
+    pub(crate) fn next_event(&mut self) -> Option<ReceivedEvent> {
+        if let Some(id) = self.received_events.taken.take() {
             self.advance_or_fail(id);
         }
-        let step = self.steps.pop()?;
-        if let Some(stream) = step.stream().and_then(|id| self.streams.find(id)) {
+        let event = self.received_events.pop()?;
+        if let Some(stream) = event.stream().and_then(|id| self.streams.find(id)) {
             stream.has_event = false;
             stream.is_known = true;
         }
-        Some(step)
+        Some(event)
     }
 
     /// Whether more of a stream can be used now.

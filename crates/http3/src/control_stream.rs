@@ -8,7 +8,7 @@ use crate::{
     ErrorCode, ProtocolError, Settings, StreamId,
     connection::{Connection, Peer, too_much, unexpected},
     frame::{FrameHeader, HeaderReader, Kind},
-    step::Step,
+    received_event::ReceivedEvent,
     varint,
 };
 
@@ -142,7 +142,7 @@ impl Connection {
             return Err(wrong_number("GOAWAY with a larger number than before"));
         }
         if self.peer_go_away.replace(number).is_none() {
-            self.steps.push(Step::GoAway);
+            self.received_events.push(ReceivedEvent::GoAway);
         }
         if self.peer == Peer::Server {
             self.refuse_from(StreamId::of_quic(number));

@@ -8,7 +8,7 @@ use crate::{
     ErrorCode, ProtocolError, StreamId,
     connection::{Connection, Peer, Shutdown, too_much, unexpected},
     frame::{FrameHeader, Kind},
-    step::Step,
+    received_event::ReceivedEvent,
     stream::{Reading, Receiving, Stream},
 };
 
@@ -69,7 +69,7 @@ impl Connection {
         }
         match self.read(id) {
             Ok(None) => {}
-            Ok(Some(step)) => self.push(step),
+            Ok(Some(event)) => self.push(event),
             Err(ProtocolError::Stream { stream, code, .. }) => self.handle_stream_error(stream, code)?,
             Err(error) => return Err(error),
         }
@@ -88,15 +88,15 @@ impl Connection {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, step: Step) {
-        if let Some(stream) = step.stream().and_then(|id| self.streams.find(id)) {
+    pub(crate) fn push(&mut self, event: ReceivedEvent) {
+        if let Some(stream) = event.stream().and_then(|id| self.streams.find(id)) {
             stream.has_event = true;
         }
-        self.steps.push(step);
+        self.received_events.push(event);
     }
 
     /// Takes frames, or pieces of them, from what was received on a stream.
-    fn read(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+    fn read(&mut self, id: StreamId) -> Result<Option<ReceivedEvent>, ProtocolError> {
         loop {
             let Some(stream) = self.streams.find(id) else { return Ok(None) };
             if stream.receiving == Receiving::Done {
@@ -106,8 +106,8 @@ impl Connection {
             match &mut stream.reading {
                 Reading::Header(reader) => match reader.take(&mut stream.input) {
                     Some(header) => {
-                        if let Some(step) = self.begin_frame(id, header)? {
-                            return Ok(Some(step));
+                        if let Some(event) = self.begin_frame(id, header)? {
+                            return Ok(Some(event));
                         }
                     }
                     None => return self.handle_end(id),
@@ -117,16 +117,16 @@ impl Connection {
                     let section = Bytes::from(core::mem::take(section));
                     self.held -= section.len();
                     stream.reading = Reading::between();
-                    if let Some(step) = self.handle_section(id, section)? {
-                        return Ok(Some(step));
+                    if let Some(event) = self.handle_section(id, section)? {
+                        return Ok(Some(event));
                     }
                 }
                 Reading::Blocked(_) => return Ok(None),
                 _ if stream.input.is_empty() => return self.handle_end(id),
                 Reading::Data(left) => {
                     let data = take(&mut stream.input, left);
-                    if let Some(step) = self.handle_data(id, data)? {
-                        return Ok(Some(step));
+                    if let Some(event) = self.handle_data(id, data)? {
+                        return Ok(Some(event));
                     }
                 }
                 Reading::Skipped(left) => drop(take(&mut stream.input, left)),
@@ -141,7 +141,7 @@ impl Connection {
 
     /// RFC 9114 §7: whether the frame may stand there, and what is done with its payload.
     #[inline]
-    fn begin_frame(&mut self, id: StreamId, header: FrameHeader) -> Result<Option<Step>, ProtocolError> {
+    fn begin_frame(&mut self, id: StreamId, header: FrameHeader) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let FrameHeader { kind, length } = header;
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         match kind {
@@ -170,7 +170,7 @@ impl Connection {
 
     /// DATA begin (RFC 9114 §7.2.1). A frame that is too long is refused before any of its payload has come.
     #[inline]
-    fn begin_data_frame(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
+    fn begin_data_frame(&mut self, id: StreamId, length: u64) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         // RFC 9114 §4.1.
         let discarded = match stream.receiving {
@@ -200,7 +200,7 @@ impl Connection {
 
     /// RFC 9114 §7.2.1.
     #[inline]
-    fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<Step>, ProtocolError> {
+    fn handle_data(&mut self, id: StreamId, data: Bytes) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         // There is room for all of the frame, or nobody counts.
         let _ = stream.content.received(data.len());
@@ -212,12 +212,12 @@ impl Connection {
             return Ok(None);
         }
         self.idle_frames.earn(1);
-        Ok(Some(Step::Data { stream: id, data }))
+        Ok(Some(ReceivedEvent::Data { stream: id, data }))
     }
 
     /// Nothing is left of what was received: whether the message has ended.
     #[inline]
-    fn handle_end(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+    fn handle_end(&mut self, id: StreamId) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let Some(stream) = self.streams.find(id).filter(|stream| stream.fin) else { return Ok(None) };
         // RFC 9114 §7.1.
         if !stream.reading.may_end() {
@@ -245,13 +245,13 @@ impl Connection {
         stream.exchange.awaits_continue = false;
         let trailers = stream.trailers.take().map(|trailers| *trailers);
         self.conclude(id);
-        Ok(Some(Step::End { stream: id, trailers }))
+        Ok(Some(ReceivedEvent::End { stream: id, trailers }))
     }
 
     /// Discards the rest of a body, which the driver will not read.
     pub(crate) fn abandon_body(&mut self, id: StreamId) {
         let Some(stream) = self.streams.find(id) else { return };
-        if self.steps.drop_body(id) {
+        if self.received_events.drop_body(id) {
             stream.has_event = false;
         }
         match stream.receiving {

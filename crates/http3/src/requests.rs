@@ -2,7 +2,7 @@
 
 use serow_message::{BodyLength, Headers, Priority, StatusCode, Version};
 use serow_streams::{
-    Exchange,
+    ResponseContext,
     request::{self, Accepted, Answer, Rejected},
 };
 
@@ -10,15 +10,15 @@ use crate::{
     ErrorCode, ProtocolError, StreamId,
     connection::{Connection, Peer},
     qpack::Pseudo,
+    received_event::ReceivedEvent,
     receiving::MAX_DISCARDED,
-    step::Step,
     stream::Receiving,
 };
 
 impl Connection {
     /// A request's head has come.
     #[inline]
-    pub(crate) fn handle_request(&mut self, id: StreamId) -> Result<Step, ProtocolError> {
+    pub(crate) fn handle_request(&mut self, id: StreamId) -> Result<ReceivedEvent, ProtocolError> {
         let end = self.streams.peek(id).is_some_and(|stream| stream.is_at_end());
         let limits = self.limits.of_messages();
         let Accepted { request, content, exchange } =
@@ -39,12 +39,12 @@ impl Connection {
                 stream.said_priority = true;
             }
         }
-        Ok(Step::Request(request))
+        Ok(ReceivedEvent::Request(request))
     }
 
     /// A request that no handler gets.
     #[cold]
-    fn reject(&mut self, id: StreamId, end: bool, rejected: Rejected) -> Result<Step, ProtocolError> {
+    fn reject(&mut self, id: StreamId, end: bool, rejected: Rejected) -> Result<ReceivedEvent, ProtocolError> {
         let Rejected { answer, reason, head } = rejected;
         let status = match answer {
             // RFC 9114 §4.1.2.
@@ -60,7 +60,7 @@ impl Connection {
                 };
                 if let Some(stream) = self.streams.find(id) {
                     stream.receiving = if end { Receiving::Done } else { Receiving::Body };
-                    stream.exchange = Exchange { head_only, ..Exchange::default() };
+                    stream.exchange = ResponseContext { head_only, ..ResponseContext::default() };
                 }
                 self.answer(id, status);
                 if let Some(stream) = self.streams.find(id)
@@ -71,21 +71,21 @@ impl Connection {
                 status
             }
         };
-        Ok(Step::Refused { stream: id, status, head, reason })
+        Ok(ReceivedEvent::Refused { stream: id, status, head, reason })
     }
 
     /// A head has more bytes than are taken. Nothing more of the request is read.
     #[cold]
-    pub(crate) fn refuse_head(&mut self, id: StreamId) -> Step {
+    pub(crate) fn refuse_head(&mut self, id: StreamId) -> ReceivedEvent {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         self.answer(id, status);
         self.stop(id, ErrorCode::NO_ERROR);
-        Step::Refused { stream: id, status, head: None, reason: "the head of a request is too large" }
+        ReceivedEvent::Refused { stream: id, status, head: None, reason: "the head of a request is too large" }
     }
 
     /// A body has grown too large: its client may send without end. A client's response is of no use then.
     #[cold]
-    pub(crate) fn refuse_body(&mut self, id: StreamId) -> Result<Step, ProtocolError> {
+    pub(crate) fn refuse_body(&mut self, id: StreamId) -> Result<ReceivedEvent, ProtocolError> {
         if self.peer == Peer::Server {
             let (code, reason) = (ErrorCode::REQUEST_CANCELLED, "the body is too large");
             return Err(ProtocolError::Stream { stream: id, code, reason });
@@ -93,7 +93,7 @@ impl Connection {
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         self.answer(id, status);
         self.stop(id, ErrorCode::NO_ERROR);
-        Ok(Step::Refused { stream: id, status, head: None, reason: "the body is too large" })
+        Ok(ReceivedEvent::Refused { stream: id, status, head: None, reason: "the body is too large" })
     }
 
     /// Answers a request without a handler. Where a response has begun, it goes on.

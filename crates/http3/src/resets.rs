@@ -3,7 +3,7 @@
 use crate::{
     ErrorCode, ProtocolError, StreamId, StreamOrder,
     connection::{Connection, Peer},
-    step::Step,
+    received_event::ReceivedEvent,
     stream::{Receiving, Stream},
 };
 
@@ -48,7 +48,7 @@ impl Connection {
         self.forget(id);
         self.counters.reset_by_peer += 1;
         if is_known {
-            self.steps.push(Step::Reset { stream: id, code });
+            self.received_events.push(ReceivedEvent::Reset { stream: id, code });
         }
         // CVE-2023-44487: each may have started work that is now for nothing.
         self.note_reset()
@@ -72,7 +72,7 @@ impl Connection {
         let is_known = self.streams.peek(id).is_some_and(|stream| stream.is_known);
         self.cut_off(id, code);
         if is_known {
-            self.steps.push(Step::Reset { stream: id, code });
+            self.received_events.push(ReceivedEvent::Reset { stream: id, code });
         }
         self.note_reset()
     }

@@ -4,12 +4,13 @@ use serow_message::Version;
 use serow_streams::response::{self, Accepted};
 
 use crate::{
-    ErrorCode, ProtocolError, ReceivedResponse, StreamId, connection::Connection, step::Step, stream::Receiving,
+    ErrorCode, ProtocolError, ReceivedResponse, StreamId, connection::Connection, received_event::ReceivedEvent,
+    stream::Receiving,
 };
 
 impl Connection {
     /// A response's head has come, or an informational one.
-    pub(crate) fn handle_response(&mut self, id: StreamId) -> Result<Step, ProtocolError> {
+    pub(crate) fn handle_response(&mut self, id: StreamId) -> Result<ReceivedEvent, ProtocolError> {
         let error = |code, reason| Err(ProtocolError::Stream { stream: id, code, reason });
         let Some(stream) = self.streams.find(id) else { return error(ErrorCode::REQUEST_CANCELLED, "no such stream") };
         let (end, most) = (stream.is_at_end(), self.limits.body);
@@ -32,7 +33,7 @@ impl Connection {
             self.conclude(id);
         }
         let has_body = !end && !informational;
-        Ok(Step::Response(ReceivedResponse { stream: id, head, has_body, length }))
+        Ok(ReceivedEvent::Response(ReceivedResponse { stream: id, head, has_body, length }))
     }
 }
 

@@ -9,14 +9,14 @@ use crate::{
     ErrorCode, ProtocolError, StreamId,
     connection::{Connection, Peer, unexpected},
     qpack::{DecodeError, Decoded},
-    step::Step,
+    received_event::ReceivedEvent,
     stream::{Reading, Receiving},
 };
 
 impl Connection {
     /// HEADERS begin.
     #[inline]
-    pub(crate) fn begin_section(&mut self, id: StreamId, length: u64) -> Result<Option<Step>, ProtocolError> {
+    pub(crate) fn begin_section(&mut self, id: StreamId, length: u64) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let most = self.limits.section() as u64;
         let Some(stream) = self.streams.find(id) else { return Ok(None) };
         match stream.receiving {
@@ -48,7 +48,7 @@ impl Connection {
 
     /// A field section of more bytes than are taken: nothing of it is kept.
     #[cold]
-    fn handle_large_section(&mut self, id: StreamId) -> Result<Option<Step>, ProtocolError> {
+    fn handle_large_section(&mut self, id: StreamId) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let is_head = self.streams.peek(id).is_some_and(|stream| stream.receiving == Receiving::Head);
         if is_head && self.peer == Peer::Client {
             return Ok(Some(self.refuse_head(id)));
@@ -59,7 +59,11 @@ impl Connection {
 
     /// A whole field section.
     #[inline]
-    pub(crate) fn handle_section(&mut self, id: StreamId, section: Bytes) -> Result<Option<Step>, ProtocolError> {
+    pub(crate) fn handle_section(
+        &mut self,
+        id: StreamId,
+        section: Bytes,
+    ) -> Result<Option<ReceivedEvent>, ProtocolError> {
         let limits = self.limits.of_messages();
         let mut collector = self.fields.collect(&limits);
         let decoded = self.decoder.decode(id, &section, |field| collector.take(&field)).map_err(section_error)?;

@@ -9,7 +9,7 @@ use serow_streams::Sending;
 use crate::{
     Endpoint, Event, Follows, Limits, StreamId,
     connection::{Connection, Peer, Shutdown},
-    step::Step,
+    received_event::ReceivedEvent,
 };
 
 /// Receives requests and sends responses, many at once, each on its stream.
@@ -44,15 +44,17 @@ impl Server {
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         loop {
-            return Some(match self.connection.next_step()? {
-                Step::Request(request) => Event::Request(request),
-                Step::Refused { stream, status, head, reason } => Event::Refused { stream, status, head, reason },
-                Step::Data { stream, data } => Event::Data { stream, data },
-                Step::End { stream, trailers } => Event::End { stream, trailers },
-                Step::Reset { stream, code } => Event::Reset { stream, code },
-                Step::GoAway => Event::GoAway { code: crate::ErrorCode::NO_ERROR },
+            return Some(match self.connection.next_event()? {
+                ReceivedEvent::Request(request) => Event::Request(request),
+                ReceivedEvent::Refused { stream, status, head, reason } => {
+                    Event::Refused { stream, status, head, reason }
+                }
+                ReceivedEvent::Data { stream, data } => Event::Data { stream, data },
+                ReceivedEvent::End { stream, trailers } => Event::End { stream, trailers },
+                ReceivedEvent::Reset { stream, code } => Event::Reset { stream, code },
+                ReceivedEvent::GoAway => Event::GoAway { code: crate::ErrorCode::NO_ERROR },
                 // A client sends none.
-                Step::Response(_) => continue,
+                ReceivedEvent::Response(_) => continue,
             });
         }
     }

@@ -5,7 +5,7 @@ use alloc::{boxed::Box, vec::Vec};
 use bytes::Bytes;
 use serow_message::{Headers, Priority, ResponseHead};
 use serow_streams::{
-    Content, Exchange, QueuedHead, Sending,
+    Content, QueuedHead, ResponseContext, Sending,
     scheduler::{Claim, Scheduler},
 };
 
@@ -41,7 +41,7 @@ pub(crate) struct Stream {
     pub(crate) priority: Priority,
     /// Whether the client said the priority itself (RFC 9218 §4).
     pub(crate) said_priority: bool,
-    pub(crate) exchange: Exchange,
+    pub(crate) exchange: ResponseContext,
     /// Whether the driver has data for it, or its end.
     pub(crate) ready: bool,
     /// Whether QUIC's flow control has room for it.
@@ -120,7 +120,7 @@ impl Stream {
             head: None,
             priority: Priority::DEFAULT,
             said_priority: false,
-            exchange: Exchange::default(),
+            exchange: ResponseContext::default(),
             ready: false,
             writable: true,
             scheduled: false,

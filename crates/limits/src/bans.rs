@@ -28,10 +28,10 @@ use crate::{Ban, BanChange, BanError, BanOrigin, ban::clean_reason, ban_snapshot
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Bans {
-    shared: Arc<Shared>,
+    shared: Arc<BanState>,
 }
 
-struct Shared {
+struct BanState {
     /// The proxies that are never banned.
     trusted: TrustedProxies,
     /// How many bans there are: read for each connection and request, the table only if there are any.
@@ -70,7 +70,7 @@ impl Bans {
     /// No bans yet. Trusted proxies are never banned: a ban of one would refuse all of its clients.
     #[must_use]
     pub fn new(trusted: TrustedProxies) -> Self {
-        Self { shared: Arc::new(Shared::new(trusted, CAPACITY)) }
+        Self { shared: Arc::new(BanState::new(trusted, CAPACITY)) }
     }
 
     /// Whether a client is banned. Takes no lock while there are no bans.
@@ -218,7 +218,7 @@ impl Bans {
     }
 }
 
-impl Shared {
+impl BanState {
     fn new(trusted: TrustedProxies, capacity: usize) -> Self {
         Self {
             trusted,
@@ -230,15 +230,15 @@ impl Shared {
     }
 }
 
-impl Default for Shared {
+impl Default for BanState {
     fn default() -> Self {
         Self::new(TrustedProxies::default(), CAPACITY)
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for BanState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("count", &self.count).field("trusted", &self.trusted).finish_non_exhaustive()
+        f.debug_struct("BanState").field("count", &self.count).field("trusted", &self.trusted).finish_non_exhaustive()
     }
 }
 

@@ -15,7 +15,7 @@ use serow_net::{Deadline, Readable, monotonic};
 
 use crate::{
     Batch,
-    schedule::{Permit, Place},
+    schedule::{Permit, SchedulePlace},
     source::Kept,
     statistics::Fault,
     thread::Thread,
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) async fn send(thread: &Rc<Thread>) {
     let thread = Rc::clone(thread);
     let deadline = thread.deadlines.register();
-    let mut lane = Lane { deadline, thread, place: Place::default(), connection: None, waiting: false };
+    let mut lane = Lane { deadline, thread, place: SchedulePlace::default(), connection: None, waiting: false };
     while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
         let Some(connection) = lane.take_connection(permit).await else { continue };
         if lane.thread.delays && !lane.thread.delay().await {
@@ -39,7 +39,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
 /// One connection at a time.
 struct Lane {
     thread: Rc<Thread>,
-    place: Place,
+    place: SchedulePlace,
     connection: Option<IdleHttp1>,
     deadline: Deadline,
     /// Whether it waits for a permit.
@@ -47,11 +47,11 @@ struct Lane {
 }
 
 /// How far the requests of a batch have come.
-struct Exchange<'a> {
+struct BatchProgress<'a> {
     batch: &'a Batch,
     /// How many responses are whole.
     answered: usize,
-    stage: Stage,
+    stage: ResponseProgress,
     /// The response, where a script wants to see it.
     kept: Option<Kept>,
     counts: bool,
@@ -63,7 +63,7 @@ struct Exchange<'a> {
 
 /// The part of the next response that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ResponseProgress {
     /// Nothing, and the connection does not know of it.
     Unannounced,
     /// Only informational responses.
@@ -116,10 +116,10 @@ impl Lane {
         let thread = &*self.thread;
         let sent = monotonic();
         thread.begin_timeout(&self.deadline);
-        let mut exchange = Exchange {
+        let mut exchange = BatchProgress {
             batch,
             answered: 0,
-            stage: Stage::Unannounced,
+            stage: ResponseProgress::Unannounced,
             kept: None,
             counts: permit.counts,
             began: permit.due.unwrap_or(sent),
@@ -158,7 +158,7 @@ fn close(connection: Box<Http1>) {
     }
 }
 
-impl Exchange<'_> {
+impl BatchProgress<'_> {
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -183,16 +183,16 @@ impl Exchange<'_> {
     /// Takes responses until all are there.
     fn poll_responses(&mut self, context: &mut Context<'_>, connection: &mut Http1, thread: &Thread) -> Poll<Outcome> {
         loop {
-            if self.stage == Stage::Unannounced {
+            if self.stage == ResponseProgress::Unannounced {
                 // The one before is whole, so there is nothing that this could interrupt.
                 let _ = connection.expect(self.method());
-                self.stage = Stage::Head;
+                self.stage = ResponseProgress::Head;
             }
             match connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {}
                 Poll::Ready(Ok(Event::Head(response))) => {
                     let status = response.head.status.as_u16();
-                    self.stage = Stage::Body(status);
+                    self.stage = ResponseProgress::Body(status);
                     if thread.keeps_responses {
                         self.kept = Some(Kept { status, headers: response.head.headers, body: BytesMut::new() });
                     }
@@ -221,8 +221,8 @@ impl Exchange<'_> {
     fn note_response(&mut self, connection: &mut Http1, thread: &Thread) -> Option<Next> {
         let now = monotonic();
         self.answered += 1;
-        match std::mem::replace(&mut self.stage, Stage::Unannounced) {
-            Stage::Body(status) if now <= self.limit => {
+        match std::mem::replace(&mut self.stage, ResponseProgress::Unannounced) {
+            ResponseProgress::Body(status) if now <= self.limit => {
                 thread.note_response(self.counts, status, now - self.began, now);
             }
             _ => thread.statistics.note_faults(Fault::Timeout, usize::from(self.counts)),

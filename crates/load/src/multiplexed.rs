@@ -22,7 +22,7 @@ use self::in_flight::{InFlight, Request, RequestSource};
 pub(crate) use self::{connection::Connection, http2::LIMITS as HTTP2_LIMITS, http3::LIMITS as HTTP3_LIMITS};
 use crate::{
     Batch,
-    schedule::{Permit, Place},
+    schedule::{Permit, SchedulePlace},
     source::Kept,
     statistics::Fault,
     thread::Thread,
@@ -39,7 +39,7 @@ pub(crate) async fn send_http3(thread: &Rc<Thread>) {
 }
 
 async fn send<C: Connection>(thread: &Rc<Thread>) {
-    let mut place = Place::default();
+    let mut place = SchedulePlace::default();
     let deadline = thread.deadlines.register();
     let mut next = None;
     let mut refused = VecDeque::new();
@@ -70,7 +70,7 @@ async fn send<C: Connection>(thread: &Rc<Thread>) {
             refused: &mut refused,
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
             in_flight: InFlight::new(C::FIRST_STREAM, C::STREAM_DISTANCE),
-            stage: Stage::Opening,
+            stage: ConnectionStage::Opening,
         };
         poll_fn(|context| lanes.poll(context)).await;
         next = lanes.next;
@@ -80,7 +80,7 @@ async fn send<C: Connection>(thread: &Rc<Thread>) {
 /// One connection, with all that is in flight on it.
 struct Lanes<'a, C> {
     thread: &'a Thread,
-    place: &'a mut Place,
+    place: &'a mut SchedulePlace,
     deadline: &'a Deadline,
     connection: C,
     next: Option<Pending>,
@@ -89,7 +89,7 @@ struct Lanes<'a, C> {
     /// The delay that the script wants before the next request.
     pause: Option<Pause<'a>>,
     in_flight: InFlight,
-    stage: Stage,
+    stage: ConnectionStage,
 }
 
 /// A delay before a request; its result says whether the request is still to be sent.
@@ -105,7 +105,7 @@ struct Pending {
 
 /// Whether requests are opened on a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ConnectionStage {
     Opening,
     /// No more; those in flight are awaited.
     Finishing,
@@ -132,7 +132,7 @@ impl<C: Connection> Lanes<'_, C> {
             if let Poll::Ready(Err(broken)) = self.connection.poll_flush(context) {
                 return self.end_broken(context, &broken);
             }
-            if self.in_flight.count() == 0 && self.stage == Stage::Finishing {
+            if self.in_flight.count() == 0 && self.stage == ConnectionStage::Finishing {
                 self.connection.begin_shutdown();
             }
             if self.connection.is_finished() {
@@ -148,7 +148,7 @@ impl<C: Connection> Lanes<'_, C> {
 
     /// Opens what may be opened.
     fn open_requests(&mut self, context: &mut Context<'_>) {
-        while self.stage == Stage::Opening && self.in_flight.count() < self.thread.plan.streams {
+        while self.stage == ConnectionStage::Opening && self.in_flight.count() < self.thread.plan.streams {
             if let Some(request) = self.refused.pop_front() {
                 match self.open_again(request) {
                     Poll::Ready(()) => continue,
@@ -171,14 +171,14 @@ impl<C: Connection> Lanes<'_, C> {
                 self.next.take_if(|_| !goes_on);
             }
             match &mut self.next {
-                None => self.stage = Stage::Finishing,
+                None => self.stage = ConnectionStage::Finishing,
                 Some(pending) => {
                     let opened = open_next(&mut self.connection, pending, self.thread);
                     let is_last = pending.unopened() == 0;
                     match opened {
                         Ok(request) => self.begin(request),
                         Err(OpenError::WouldBlock) => return,
-                        Err(OpenError::GoAway) => self.stage = Stage::Finishing,
+                        Err(OpenError::GoAway) => self.stage = ConnectionStage::Finishing,
                         Err(OpenError::Usage) => {
                             self.thread.statistics.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
                         }
@@ -200,7 +200,7 @@ impl<C: Connection> Lanes<'_, C> {
                 if error == OpenError::WouldBlock {
                     return Poll::Pending;
                 }
-                self.stage = Stage::Finishing;
+                self.stage = ConnectionStage::Finishing;
             }
             Err(OpenError::Usage) => self.thread.statistics.note_faults(Fault::Protocol, usize::from(request.counts)),
         }
@@ -213,7 +213,7 @@ impl<C: Connection> Lanes<'_, C> {
         }
         self.in_flight.push(request);
         if !self.thread.plan.keep_alive {
-            self.stage = Stage::Finishing;
+            self.stage = ConnectionStage::Finishing;
         }
     }
 
@@ -244,7 +244,7 @@ impl<C: Connection> Lanes<'_, C> {
                 ClientEvent::End { stream, .. } => self.finish(stream),
                 ClientEvent::Reset { stream, code } if code == C::REFUSED => self.note_refusal(stream),
                 ClientEvent::Reset { stream, .. } => self.lose(stream, Fault::Protocol),
-                ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
+                ClientEvent::GoAway { .. } => self.stage = ConnectionStage::Finishing,
             }
         }
         Ok(())
@@ -267,7 +267,7 @@ impl<C: Connection> Lanes<'_, C> {
     /// The server never looked at a request (RFC 9113 §8.7, RFC 9114 §4.1.1), so it goes to another connection.
     fn note_refusal(&mut self, stream: StreamId) {
         let Some(mut request) = self.take(stream) else { return };
-        self.stage = Stage::Finishing;
+        self.stage = ConnectionStage::Finishing;
         if request.source.refusals == MAX_REFUSALS {
             return self.thread.statistics.note_faults(Fault::Read, usize::from(request.counts));
         }

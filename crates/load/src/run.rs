@@ -16,12 +16,12 @@ use crate::{
     collection::Collection,
     script::Conductor,
     sender::{Report, Sending},
-    thread::Shared,
+    thread::RunState,
 };
 
 /// Ends a run before its time. Clones end the same.
 #[derive(Clone, Debug, Default)]
-pub struct Stopper(Arc<Shared>);
+pub struct Stopper(Arc<RunState>);
 
 impl Stopper {
     /// No more requests are sent; those in flight are awaited. Takes up to a tenth of a second to be noticed.
@@ -34,7 +34,7 @@ impl Stopper {
 #[derive(Debug)]
 pub struct Run {
     plan: Plan,
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
 }
 
 impl Run {
@@ -42,7 +42,7 @@ impl Run {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let left = plan.count.map(|count| Arc::new(AtomicU64::new(count)));
-        let shared = Arc::new(Shared::new(left));
+        let shared = Arc::new(RunState::new(left));
         Self { plan, shared }
     }
 

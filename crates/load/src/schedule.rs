@@ -55,7 +55,7 @@ struct Pace {
 
 /// Somebody's place in the schedule, where moments are planned.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct SchedulePlace {
     reserved: Option<Duration>,
 }
 
@@ -91,7 +91,7 @@ impl Schedule {
     pub(crate) fn poll_next(
         &self,
         context: &mut Context<'_>,
-        place: &mut Place,
+        place: &mut SchedulePlace,
         now: impl FnOnce() -> Duration,
     ) -> Poll<Option<Permit>> {
         if self.over.get() {

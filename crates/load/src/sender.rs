@@ -20,7 +20,7 @@ use crate::{
     script::Seat,
     source::Source,
     statistics::Stretch,
-    thread::{Shared, Thread},
+    thread::{RunState, Thread},
 };
 
 /// A report of a thread.
@@ -52,7 +52,7 @@ pub(crate) struct Sending {
     pub(crate) plan: Plan,
     /// Which of the threads it is.
     pub(crate) number: usize,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RunState>,
     pub(crate) reports: Sender<Report>,
     /// Its part in the script, if there is one.
     pub(crate) seat: Option<Seat>,

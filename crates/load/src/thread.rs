@@ -39,7 +39,7 @@ pub(crate) struct Thread {
     dialer: Dialer,
     /// Once there was a connection of HTTP/3.
     http3_dialer: OnceCell<Http3Dialer>,
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
     /// Connections being opened: more at once only make the backlog overflow.
     opening: Semaphore,
     failure: RefCell<Option<LoadError>>,
@@ -53,7 +53,7 @@ pub(crate) struct Thread {
 
 /// The state that all threads share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct RunState {
     /// How many requests may still be sent, where that is limited.
     left: Option<Arc<AtomicU64>>,
     /// Whether the server has given a response that is one.
@@ -70,7 +70,7 @@ impl Thread {
         plan: &Plan,
         dialer: Dialer,
         source: Source,
-        shared: Arc<Shared>,
+        shared: Arc<RunState>,
         number: usize,
         start: Duration,
     ) -> Self {
@@ -259,7 +259,7 @@ impl Thread {
     }
 }
 
-impl Shared {
+impl RunState {
     pub(crate) fn new(left: Option<Arc<AtomicU64>>) -> Self {
         Self { left, answered: AtomicBool::new(false), stopped: AtomicBool::new(false), start: OnceLock::new() }
     }

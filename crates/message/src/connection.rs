@@ -5,11 +5,11 @@ use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc};
 /// The connection of a request. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionProperties>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Shared {
+struct ConnectionProperties {
     peer: Peer,
     credentials: Option<PeerCredentials>,
     local: Option<SocketAddr>,
@@ -86,14 +86,14 @@ impl Connection {
     /// A connection with these addresses.
     #[must_use]
     pub fn new(peer: Peer, local: Option<SocketAddr>, scheme: Scheme) -> Self {
-        Self { shared: Arc::new(Shared { peer, credentials: None, local, scheme, encryption: None }) }
+        Self { shared: Arc::new(ConnectionProperties { peer, credentials: None, local, scheme, encryption: None }) }
     }
 
     /// An encrypted connection with these addresses.
     #[must_use]
     pub fn encrypted(peer: Peer, local: Option<SocketAddr>, encryption: Encryption) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ConnectionProperties {
                 peer,
                 credentials: None,
                 local,

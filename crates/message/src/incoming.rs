@@ -57,7 +57,7 @@ pub enum IncomingError {
 
 #[derive(Debug, Default)]
 struct Channel {
-    state: State,
+    state: ChannelState,
     reader: Option<Waker>,
     sender: Option<Waker>,
     timeout: Option<Duration>,
@@ -67,7 +67,7 @@ struct Channel {
 
 /// The state of the channel: whose turn it is.
 #[derive(Debug, Default)]
-enum State {
+enum ChannelState {
     /// The reader has not requested a chunk yet.
     #[default]
     Idle,
@@ -124,32 +124,32 @@ impl Incoming {
 
     pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<BodyPiece, IncomingError>>> {
         let mut channel = lock(&self.channel);
-        match core::mem::replace(&mut channel.state, State::Asked) {
-            State::Idle | State::Asked => {
+        match core::mem::replace(&mut channel.state, ChannelState::Asked) {
+            ChannelState::Idle | ChannelState::Asked => {
                 channel.reader = Some(context.waker().clone());
                 wake_other(&mut channel.sender, context);
                 Poll::Pending
             }
-            State::Chunk(chunk) => {
-                channel.state = State::Idle;
+            ChannelState::Chunk(chunk) => {
+                channel.state = ChannelState::Idle;
                 self.remaining = self.remaining.map(|bytes| bytes.saturating_sub(chunk.len() as u64));
                 Poll::Ready(Some(Ok(BodyPiece::Frame(Frame::data(chunk)))))
             }
-            State::Piped(bytes) => {
-                channel.state = State::Idle;
+            ChannelState::Piped(bytes) => {
+                channel.state = ChannelState::Idle;
                 self.remaining = self.remaining.map(|left| left.saturating_sub(bytes.length() as u64));
                 Poll::Ready(Some(Ok(BodyPiece::Piped(bytes))))
             }
-            State::End(trailers) => {
-                channel.state = State::Finished;
+            ChannelState::End(trailers) => {
+                channel.state = ChannelState::Finished;
                 self.remaining = Some(0);
                 Poll::Ready(trailers.map(|trailers| Ok(BodyPiece::Frame(Frame::trailers(trailers.into())))))
             }
-            State::Failed(error) => {
-                channel.state = State::Failed(error);
+            ChannelState::Failed(error) => {
+                channel.state = ChannelState::Failed(error);
                 Poll::Ready(Some(Err(error)))
             }
-            ended @ (State::Finished | State::Dropped) => {
+            ended @ (ChannelState::Finished | ChannelState::Dropped) => {
                 channel.state = ended;
                 Poll::Ready(None)
             }
@@ -157,7 +157,7 @@ impl Incoming {
     }
 
     pub(crate) fn is_end(&self) -> bool {
-        matches!(lock(&self.channel).state, State::Finished | State::End(None))
+        matches!(lock(&self.channel).state, ChannelState::Finished | ChannelState::End(None))
     }
 
     pub(crate) fn size_hint(&self) -> SizeHint {
@@ -168,7 +168,7 @@ impl Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
-        channel.state = State::Dropped;
+        channel.state = ChannelState::Dropped;
         wake(&mut channel.sender);
     }
 }
@@ -179,8 +179,8 @@ impl BodySender {
     pub fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Wanted> {
         let mut channel = lock(&self.channel);
         match channel.state {
-            State::Asked => Poll::Ready(Wanted::More),
-            State::Dropped => Poll::Ready(Wanted::Nothing),
+            ChannelState::Asked => Poll::Ready(Wanted::More),
+            ChannelState::Dropped => Poll::Ready(Wanted::Nothing),
             _ => {
                 channel.sender = Some(context.waker().clone());
                 Poll::Pending
@@ -192,7 +192,7 @@ impl BodySender {
     /// waits for it itself.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut channel = lock(&self.channel);
-        if let State::Dropped = channel.state {
+        if let ChannelState::Dropped = channel.state {
             return Poll::Ready(());
         }
         match &mut channel.sender {
@@ -211,7 +211,7 @@ impl BodySender {
     /// Whether the body was dropped, so that nobody will read the rest.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {
-        matches!(lock(&self.channel).state, State::Dropped)
+        matches!(lock(&self.channel).state, ChannelState::Dropped)
     }
 
     /// Hands over a chunk. Only after [`Self::poll_wanted`] asked for more; a body that was dropped takes it and
@@ -220,7 +220,7 @@ impl BodySender {
     /// A reader in the task of `context` is not woken: whoever feeds there polls it next. (A task that wakes itself for
     /// each chunk keeps its runtime from looking for events.)
     pub fn push(&self, chunk: Bytes, context: &Context<'_>) {
-        self.hand_over(State::Chunk(chunk), Some(context));
+        self.hand_over(ChannelState::Chunk(chunk), Some(context));
     }
 
     /// Whether [`Self::push_piped`] spares a copy: the reader sends the body to a socket that takes it from a pipe.
@@ -231,22 +231,22 @@ impl BodySender {
 
     /// As [`Self::push`], a chunk that is in a pipe.
     pub fn push_piped(&self, bytes: PipedBytes, context: &Context<'_>) {
-        self.hand_over(State::Piped(bytes), Some(context));
+        self.hand_over(ChannelState::Piped(bytes), Some(context));
     }
 
     /// Says that the body is whole, with its trailers if there were any.
     pub fn finish(&self, trailers: Option<Headers>) {
-        self.hand_over(State::End(trailers), None);
+        self.hand_over(ChannelState::End(trailers), None);
     }
 
     /// Says that the rest will not come.
     pub fn fail(&self, error: IncomingError) {
-        self.hand_over(State::Failed(error), None);
+        self.hand_over(ChannelState::Failed(error), None);
     }
 
-    fn hand_over(&self, state: State, context: Option<&Context<'_>>) {
+    fn hand_over(&self, state: ChannelState, context: Option<&Context<'_>>) {
         let mut channel = lock(&self.channel);
-        if !matches!(channel.state, State::Dropped) {
+        if !matches!(channel.state, ChannelState::Dropped) {
             channel.state = state;
             match context {
                 Some(context) => wake_other(&mut channel.reader, context),
@@ -260,8 +260,10 @@ impl Drop for BodySender {
     /// A reader learns that no more data comes.
     fn drop(&mut self) {
         let mut channel = lock(&self.channel);
-        if let State::Idle | State::Asked | State::Chunk(_) | State::Piped(_) = channel.state {
-            channel.state = State::Failed(IncomingError::Disconnected);
+        if let ChannelState::Idle | ChannelState::Asked | ChannelState::Chunk(_) | ChannelState::Piped(_) =
+            channel.state
+        {
+            channel.state = ChannelState::Failed(IncomingError::Disconnected);
             wake(&mut channel.reader);
         }
     }

@@ -42,12 +42,12 @@ pub struct PendingUpgrade {
 
 #[derive(Debug)]
 struct Slot {
-    state: State,
+    state: UpgradeState,
     waiting: Option<Waker>,
 }
 
 #[derive(Debug)]
-enum State {
+enum UpgradeState {
     Waiting,
     Ready(Upgraded),
     Refused,
@@ -61,13 +61,13 @@ impl PendingUpgrade {
     /// Creates both ends.
     #[must_use]
     pub fn channel() -> (Self, OnUpgrade) {
-        let slot = Arc::new(Mutex::new(Slot { state: State::Waiting, waiting: None }));
+        let slot = Arc::new(Mutex::new(Slot { state: UpgradeState::Waiting, waiting: None }));
         (Self { slot: Arc::clone(&slot) }, OnUpgrade { slot })
     }
 
     /// Passes the connection to the handler; `received`: the bytes of the new protocol that were read already.
     pub fn fulfil(self, io: impl UpgradedIo + 'static, received: Bytes) {
-        self.settle(State::Ready(Upgraded { io: Box::new(io), received }));
+        self.settle(UpgradeState::Ready(Upgraded { io: Box::new(io), received }));
     }
 
     /// Whether the handler has dropped its end, so that nothing would take the connection.
@@ -76,9 +76,9 @@ impl PendingUpgrade {
         Arc::strong_count(&self.slot) == 1
     }
 
-    fn settle(&self, state: State) {
+    fn settle(&self, state: UpgradeState) {
         let mut slot = lock(&self.slot);
-        if matches!(slot.state, State::Waiting) {
+        if matches!(slot.state, UpgradeState::Waiting) {
             slot.state = state;
         }
         if let Some(waiting) = slot.waiting.take() {
@@ -89,7 +89,7 @@ impl PendingUpgrade {
 
 impl Drop for PendingUpgrade {
     fn drop(&mut self) {
-        self.settle(State::Refused);
+        self.settle(UpgradeState::Refused);
     }
 }
 
@@ -98,11 +98,11 @@ impl Future for OnUpgrade {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut slot = lock(&self.slot);
-        match core::mem::replace(&mut slot.state, State::Refused) {
-            State::Ready(upgraded) => Poll::Ready(Ok(upgraded)),
-            State::Refused => Poll::Ready(Err(UpgradeRefused)),
-            State::Waiting => {
-                slot.state = State::Waiting;
+        match core::mem::replace(&mut slot.state, UpgradeState::Refused) {
+            UpgradeState::Ready(upgraded) => Poll::Ready(Ok(upgraded)),
+            UpgradeState::Refused => Poll::Ready(Err(UpgradeRefused)),
+            UpgradeState::Waiting => {
+                slot.state = UpgradeState::Waiting;
                 slot.waiting = Some(context.waker().clone());
                 Poll::Pending
             }

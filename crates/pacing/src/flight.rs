@@ -38,11 +38,11 @@ pub(crate) struct Flight {
     bytes: u32,
     /// A queue was seen on the path.
     queued: bool,
-    state: State,
+    state: CeilingState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum CeilingState {
     /// The ceiling did not hold bytes back.
     #[default]
     Free,
@@ -58,19 +58,19 @@ impl Flight {
         self.bytes = bytes;
         self.queued |= queue(path) > (QUEUE_TIME / 2).max(u64::from(path.shortest_round_trip) / 3);
         match self.state {
-            State::Lifted { until } if now >= until => self.state = State::Free,
-            State::Held { since } => {
+            CeilingState::Lifted { until } if now >= until => self.state = CeilingState::Free,
+            CeilingState::Held { since } => {
                 let Some(ceiling) = self.ceiling(path) else {
-                    self.state = State::Free;
+                    self.state = CeilingState::Free;
                     return;
                 };
                 // More than that is from before, or urgent; such a queue is ours.
                 if bytes > ceiling.saturating_add(2 * path.segment) {
-                    self.state = State::Free;
+                    self.state = CeilingState::Free;
                 } else if now.saturating_sub(since) >= PROOF_TIME.max(PROOF_TRIPS * u64::from(path.round_trip))
                     && round_trips_are_longer_than_ours(path, ceiling)
                 {
-                    self.state = State::Lifted { until: now.saturating_add(LIFTED_TIME) };
+                    self.state = CeilingState::Lifted { until: now.saturating_add(LIFTED_TIME) };
                 }
             }
             _ => {}
@@ -83,7 +83,7 @@ impl Flight {
 
     /// Whether the ceiling holds bytes back.
     pub(crate) fn waits(&self) -> bool {
-        matches!(self.state, State::Held { .. })
+        matches!(self.state, CeilingState::Held { .. })
     }
 
     fn ceiling(&self, path: &Path) -> Option<u32> {
@@ -98,7 +98,7 @@ impl Flight {
     /// How much may be on the way; none if there is no ceiling.
     pub(crate) fn most(&self, path: &Path, now: u64) -> Option<u32> {
         match self.state {
-            State::Lifted { until } if now < until => None,
+            CeilingState::Lifted { until } if now < until => None,
             _ => self.ceiling(path),
         }
     }
@@ -106,7 +106,7 @@ impl Flight {
     /// Notes that bytes are held back.
     pub(crate) fn note_held(&mut self, now: u64) {
         if !self.waits() {
-            self.state = State::Held { since: now };
+            self.state = CeilingState::Held { since: now };
         }
     }
 

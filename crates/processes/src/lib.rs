@@ -10,7 +10,7 @@
 //! | the time between two attempts to start | `backoff.rs` |
 //! | a start that fails, or is not needed any more | `start_error.rs`, `start_cancellation.rs` |
 //!
-//! The kinds of applications implement [`Generation`]: `serow-apps` for code that an interpreter calls, `serow-programs`
+//! The kinds of applications implement [`WorkerGeneration`]: `serow-apps` for code that an interpreter calls, `serow-programs`
 //! for programs that serve HTTP themselves.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
@@ -29,7 +29,7 @@ mod workers;
 
 pub use self::{
     backoff::{Backoff, RESTART},
-    manager::{Generation, MessageSender, start},
+    manager::{MessageSender, WorkerGeneration, start},
     output::{log_lines, read_lines},
     private_folder::PrivateFolder,
     process::Process,

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The application as it was loaded once, and the processes that run it.
-pub trait Generation: Sized + 'static {
+pub trait WorkerGeneration: Sized + 'static {
     /// The state that all threads of the application share.
     type Application: Send + Sync + 'static;
     /// Messages about the processes.
@@ -89,7 +89,7 @@ impl<M> Clone for MessageSender<M> {
 /// # Errors
 ///
 /// Why the application cannot be loaded, with its own error.
-pub fn start<G: Generation>(
+pub fn start<G: WorkerGeneration>(
     application: Arc<G::Application>,
     cancellation: &StartCancellation,
 ) -> Result<Workers, StartError> {
@@ -138,7 +138,7 @@ fn wait(loaded: oneshot::Receiver<Result<(), String>>, cancellation: &StartCance
     })
 }
 
-struct Manager<G: Generation> {
+struct Manager<G: WorkerGeneration> {
     application: Arc<G::Application>,
     sender: UnboundedSender<(u64, G::Message)>,
     messages: UnboundedReceiver<(u64, G::Message)>,
@@ -153,7 +153,7 @@ struct Manager<G: Generation> {
     end: Option<Instant>,
 }
 
-impl<G: Generation> Manager<G> {
+impl<G: WorkerGeneration> Manager<G> {
     fn new(application: Arc<G::Application>) -> Self {
         let (sender, messages) = unbounded_channel();
         Self {

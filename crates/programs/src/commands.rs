@@ -6,12 +6,12 @@
 //! | settings | `commands/settings.rs` |
 //! | the socket of a copy: a port, a unix socket, an inherited socket | `commands/program_socket.rs` |
 //! | one copy: its process, its output, its readiness | `commands/program_copy.rs` |
-//! | the copies of one generation: started, watched, replaced | `commands/generation.rs` |
+//! | the copies of one generation: started, watched, replaced | `commands/command_generation.rs` |
 //!
 //! Requests are forwarded by the proxy, whose servers the copies are.
 
 mod application;
-mod generation;
+mod command_generation;
 mod program_copy;
 mod program_socket;
 mod settings;

@@ -14,7 +14,7 @@
 //! | one child: when it gets requests, when it is idle, when it is replaced | `fpm/pool.rs` |
 //! | one php-fpm with all of its children | `fpm/instance.rs` |
 //! | the opcache of a new php-fpm is filled | `fpm/warm_up.rs` |
-//! | the children of one generation | `fpm/generation.rs` |
+//! | the children of one generation | `fpm/fpm_generation.rs` |
 //!
 //! # When a child is idle
 //!
@@ -27,7 +27,7 @@
 mod application;
 mod configuration;
 mod executable;
-mod generation;
+mod fpm_generation;
 mod instance;
 mod master;
 mod output_lines;

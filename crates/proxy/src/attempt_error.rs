@@ -9,7 +9,7 @@ use serow_message::{BoxError, StatusCode};
 #[derive(Debug)]
 pub(crate) struct AttemptError {
     /// How far it was.
-    pub(crate) step: Step,
+    pub(crate) step: AttemptStep,
     /// The cause.
     pub(crate) cause: Cause,
     /// Whether the server may have begun to process the request.
@@ -18,7 +18,7 @@ pub(crate) struct AttemptError {
 
 /// How far an attempt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum AttemptStep {
     /// The connection is being opened.
     Connect,
     /// The request is on its way, or its response has not begun.
@@ -58,12 +58,12 @@ pub(crate) enum Cause {
 impl AttemptError {
     /// No connection could be opened.
     pub(crate) fn dial(error: impl Into<Rc<DialError>>) -> Self {
-        Self { step: Step::Connect, cause: Cause::Dial(error.into()), processed: Processed::Never }
+        Self { step: AttemptStep::Connect, cause: Cause::Dial(error.into()), processed: Processed::Never }
     }
 
     /// The request was on its way, or sent.
     pub(crate) fn of_exchange(cause: Cause, processed: Processed) -> Self {
-        Self { step: Step::Head, cause, processed }
+        Self { step: AttemptStep::Head, cause, processed }
     }
 
     /// The request cannot be expressed in the server's protocol.
@@ -94,7 +94,7 @@ impl AttemptError {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for AttemptStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Connect => "connecting",

@@ -281,8 +281,8 @@ impl Forwarding {
     fn finish(&mut self, response: ServerResponse, server: &Server) -> Response {
         let ServerResponse { head, content, is_unframed, .. } = response;
         let is_head = *self.head.method() == Method::HEAD;
-        let origin = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
-        let mut response = response_head::returning(head, self.head.method(), &self.settings, origin);
+        let (upstream, is_trusted) = (self.local.upstream.settings().name.as_str(), self.head.trailers.trusted);
+        let mut response = response_head::returning(head, self.head.method(), &self.settings, upstream, is_trusted);
         if self.variables.is_some() {
             // RFC 9110 §7.6.3 is about intermediaries of HTTP, which this server is not towards a script.
             let _ = response.headers.remove(KnownHeader::Via);

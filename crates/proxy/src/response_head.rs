@@ -24,7 +24,8 @@ pub(crate) fn returning(
     head: ResponseHead,
     method: &Method,
     settings: &ForwardingSettings,
-    (upstream, is_trusted): (&str, bool),
+    upstream: &str,
+    is_trusted: bool,
 ) -> Response {
     let ResponseHead { status, version, mut headers } = head;
     let named = hop_by_hop::Named::of(&headers);
@@ -141,7 +142,7 @@ mod tests {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: headers(before) };
             let method = Method::from_bytes(method.as_bytes()).unwrap();
-            let response = returning(head, &method, &ForwardingSettings::default(), ("u", false));
+            let response = returning(head, &method, &ForwardingSettings::default(), "u", false);
             assert_eq!((response.status, response.headers), (status, headers(after)), "{before:?}");
             assert_eq!(response.body.length(), Some(0));
         }
@@ -152,7 +153,7 @@ mod tests {
         for (status, length) in [(200, None), (404, None), (204, Some(0)), (304, Some(0))] {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
-            let response = returning(head, &Method::HEAD, &ForwardingSettings::default(), ("u", false));
+            let response = returning(head, &Method::HEAD, &ForwardingSettings::default(), "u", false);
             assert_eq!(response.body.length(), length, "{status}");
         }
     }
@@ -167,7 +168,7 @@ mod tests {
         let before =
             headers(&[("server", "a"), ("cache-control", "x"), ("content-length", "4"), ("CACHE-CONTROL", "y")]);
         let head = ResponseHead { status: StatusCode::OK, version: Version::HTTP_2, headers: before };
-        let response = returning(head, &Method::HEAD, &settings, ("u", false));
+        let response = returning(head, &Method::HEAD, &settings, "u", false);
         let after = [("cache-control", "no-store"), ("content-length", "4"), ("via", "2.0 serow")];
         assert_eq!(response.headers, headers(&after));
     }
@@ -179,7 +180,7 @@ mod tests {
             let head = ResponseHead { status: StatusCode::OK, version: Version::HTTP_11, headers };
             let settings =
                 ForwardingSettings { internal_redirects: InternalRedirects::Follow, ..ForwardingSettings::default() };
-            let response = returning(head, &Method::GET, &settings, ("u", is_trusted));
+            let response = returning(head, &Method::GET, &settings, "u", is_trusted);
             assert_eq!(response.headers.len(), expected);
             assert_eq!(response.extensions.get::<InternalRedirect>().unwrap().value(), b"/files/a");
         }

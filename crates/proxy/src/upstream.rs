@@ -22,11 +22,11 @@ use crate::{
 /// A group of servers that answer the same requests, shared by all threads. Clones are handles to the same upstream.
 #[derive(Clone, Debug)]
 pub struct Upstream {
-    shared: Arc<Shared>,
+    shared: Arc<UpstreamState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct UpstreamState {
     /// Different for every upstream of this process.
     number: usize,
     settings: UpstreamSettings,
@@ -63,7 +63,7 @@ impl Upstream {
         let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
         let (refusals, crashing) = (LogLimit::default(), Mutex::default());
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(UpstreamState {
                 number,
                 settings,
                 servers,

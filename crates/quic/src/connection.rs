@@ -15,14 +15,14 @@ use quinn_proto::{ConnectionHandle, EndpointEvent, Event, Transmit, VarInt, cryp
 use serow_net::time;
 use tokio::time::{Sleep, sleep_until};
 
-use crate::{congestion, endpoint::Shared};
+use crate::{congestion, endpoint::SharedEndpoint};
 
 /// A connection, in a task of its own on its endpoint's thread.
 ///
 /// Whenever the task is polled: [`Self::poll_receive`], all [`Self::next_event`]s, what these lead to, then
 /// [`Self::send`] until nothing is left.
 pub struct Connection {
-    shared: Rc<Shared>,
+    shared: Rc<SharedEndpoint>,
     handle: ConnectionHandle,
     /// Boxed: it has several kilobytes, and a task has room for each place that its future is moved to.
     machine: Box<quinn_proto::Connection>,
@@ -60,7 +60,7 @@ pub enum Sent {
 }
 
 impl Connection {
-    pub(crate) fn new(shared: Rc<Shared>, handle: ConnectionHandle, machine: quinn_proto::Connection) -> Self {
+    pub(crate) fn new(shared: Rc<SharedEndpoint>, handle: ConnectionHandle, machine: quinn_proto::Connection) -> Self {
         Self { shared, handle, machine: Box::new(machine), timer: None, refused: None, is_less_urgent: false }
     }
 

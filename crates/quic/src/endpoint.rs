@@ -20,7 +20,7 @@ use crate::{ClientSettings, Connection, Secrets, ServerSettings};
 /// Sends and receives the packets of one thread's connections. Clones are the same endpoint.
 #[derive(Clone)]
 pub struct Endpoint {
-    shared: Rc<Shared>,
+    shared: Rc<SharedEndpoint>,
 }
 
 /// A client that wants to connect. Accept, refuse or ignore it.
@@ -32,16 +32,16 @@ pub struct Incoming(quinn_proto::Incoming);
 pub struct ReceiveBuffers(Rc<RefCell<DatagramBatch>>);
 
 /// State that an endpoint and its connections share.
-pub(crate) struct Shared {
+pub(crate) struct SharedEndpoint {
     pub(crate) socket: UdpSocket,
     /// Those of a server.
     settings: Option<Arc<ServerSettings>>,
     /// Datagrams to send are assembled here: 64 KiB for each connection would be most of an idle one's memory.
     buffer: Cell<Vec<u8>>,
-    state: RefCell<State>,
+    state: RefCell<EndpointState>,
 }
 
-struct State {
+struct EndpointState {
     machine: quinn_proto::Endpoint,
     /// For each connection, the events that have arrived for it.
     inboxes: Vec<Inbox>,
@@ -89,14 +89,14 @@ impl Endpoint {
     ) -> io::Result<Self> {
         let socket = UdpSocket::new(socket)?;
         let machine = quinn_proto::Endpoint::new(Arc::new(config), server, !socket.may_fragment(), None);
-        let state = RefCell::new(State {
+        let state = RefCell::new(EndpointState {
             machine,
             inboxes: Vec::new(),
             incoming: VecDeque::new(),
             batch,
             waiting_for_room: Vec::new(),
         });
-        Ok(Self { shared: Rc::new(Shared { socket, settings, buffer: Cell::default(), state }) })
+        Ok(Self { shared: Rc::new(SharedEndpoint { socket, settings, buffer: Cell::default(), state }) })
     }
 
     /// Begins a connection to a server.
@@ -227,7 +227,7 @@ impl Incoming {
     }
 }
 
-impl Shared {
+impl SharedEndpoint {
     /// Takes what has arrived for a connection; from now on its task is woken when more arrives.
     pub(crate) fn take_events(
         &self,
@@ -299,7 +299,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl EndpointState {
     /// Makes a place for what arrives for a new connection.
     fn make_place(&mut self, handle: ConnectionHandle) {
         if self.inboxes.len() <= handle.0 {

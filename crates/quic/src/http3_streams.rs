@@ -13,7 +13,7 @@ use serow_http3::{Endpoint, ErrorCode, OwnStream, ProtocolError, StreamId, Strea
 pub use self::{receiving::Delivery, sending::Piece};
 use self::{
     receiving::Readable,
-    sending::{Admission, Undelivered, Unwritten},
+    sending::{StreamAdmission, Undelivered, Unwritten},
 };
 use crate::Connection;
 
@@ -34,7 +34,7 @@ pub struct Http3Streams {
     /// Streams of requests that the peer has opened.
     accepted: u64,
     /// Whether QUIC had no room for any stream.
-    admission: Admission,
+    admission: StreamAdmission,
     /// Bytes that it took nevertheless.
     beyond: u64,
     /// Bytes received on all streams.
@@ -65,7 +65,7 @@ impl Http3Streams {
             own: [None; OwnStream::ALL.len()],
             next: None,
             accepted: 0,
-            admission: Admission::Open,
+            admission: StreamAdmission::Open,
             beyond: 0,
             received: 0,
             written: 0,
@@ -102,7 +102,7 @@ impl Http3Streams {
     /// no more data.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.admission == Admission::Open
+        self.admission == StreamAdmission::Open
     }
 
     /// Whether the peer has received all messages.
@@ -158,7 +158,7 @@ impl Http3Streams {
     fn forget(&mut self, stream: StreamId) {
         self.unwritten.forget(stream);
         self.undelivered.forget(stream);
-        self.admission = Admission::Open;
+        self.admission = StreamAdmission::Open;
     }
 }
 

@@ -27,12 +27,12 @@ pub(crate) struct ServerTls {
 struct ServerSession {
     tls: Arc<ServerTls>,
     version: u32,
-    stage: Stage,
+    stage: HandshakeStage,
     /// Of the keys after those in use.
     next: Option<Secrets>,
 }
 
-enum Stage {
+enum HandshakeStage {
     Handshake {
         connection: Box<ServerConnection>,
         has_read_hello: bool,
@@ -60,8 +60,8 @@ impl ServerTls {
         let mut encoded = Vec::new();
         parameters.write(&mut encoded);
         let stage = match self.connection(version, encoded) {
-            Some(connection) => Stage::Handshake { connection, has_read_hello: false },
-            None => Stage::Failed,
+            Some(connection) => HandshakeStage::Handshake { connection, has_read_hello: false },
+            None => HandshakeStage::Failed,
         };
         ServerSession { tls: self, version, stage, next: None }
     }
@@ -89,18 +89,18 @@ impl ServerConfig for ServerTls {
 impl ServerSession {
     fn connection(&self) -> Option<&ServerConnection> {
         match &self.stage {
-            Stage::Handshake { connection, .. } => Some(connection),
-            Stage::Complete(_) | Stage::Failed => None,
+            HandshakeStage::Handshake { connection, .. } => Some(connection),
+            HandshakeStage::Complete(_) | HandshakeStage::Failed => None,
         }
     }
 
     /// Forgets what only a handshake needs, once all of it has been written, with the tickets behind it.
     fn forget_handshake(&mut self) {
-        let Stage::Handshake { connection, .. } = &self.stage else { return };
+        let HandshakeStage::Handshake { connection, .. } = &self.stage else { return };
         if connection.is_handshaking() || self.next.is_none() {
             return;
         }
-        self.stage = Stage::Complete(Identity {
+        self.stage = HandshakeStage::Complete(Identity {
             server_name: connection.server_name().map(Into::into),
             certificates: connection
                 .peer_certificates()
@@ -119,9 +119,9 @@ impl Session for ServerSession {
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let server_name = match &self.stage {
-            Stage::Handshake { connection, has_read_hello: true } => connection.server_name().map(Into::into),
-            Stage::Complete(identity) => identity.server_name.as_deref().map(Into::into),
-            Stage::Handshake { .. } | Stage::Failed => return None,
+            HandshakeStage::Handshake { connection, has_read_hello: true } => connection.server_name().map(Into::into),
+            HandshakeStage::Complete(identity) => identity.server_name.as_deref().map(Into::into),
+            HandshakeStage::Handshake { .. } | HandshakeStage::Failed => return None,
         };
         Some(Box::new(HandshakeData { protocol: None, server_name }))
     }
@@ -129,11 +129,11 @@ impl Session for ServerSession {
     /// As of quinn's sessions: a `Vec<CertificateDer>`.
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
         let certificates: Vec<CertificateDer<'static>> = match &self.stage {
-            Stage::Handshake { connection, .. } => {
+            HandshakeStage::Handshake { connection, .. } => {
                 connection.peer_certificates()?.iter().map(|certificate| certificate.clone().into_owned()).collect()
             }
-            Stage::Complete(identity) => identity.certificates.as_ref()?.to_vec(),
-            Stage::Failed => return None,
+            HandshakeStage::Complete(identity) => identity.certificates.as_ref()?.to_vec(),
+            HandshakeStage::Failed => return None,
         };
         Some(Box::new(certificates))
     }
@@ -150,14 +150,14 @@ impl Session for ServerSession {
 
     fn is_handshaking(&self) -> bool {
         match &self.stage {
-            Stage::Handshake { connection, .. } => connection.is_handshaking(),
-            Stage::Complete(_) => false,
-            Stage::Failed => true,
+            HandshakeStage::Handshake { connection, .. } => connection.is_handshaking(),
+            HandshakeStage::Complete(_) => false,
+            HandshakeStage::Failed => true,
         }
     }
 
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
-        let Stage::Handshake { connection, has_read_hello } = &mut self.stage else {
+        let HandshakeStage::Handshake { connection, has_read_hello } = &mut self.stage else {
             // A client has nothing to say behind its handshake (RFC 9001 §4.4, §6).
             return Err(alert(AlertDescription::UnexpectedMessage, "a TLS message behind the handshake".to_owned()));
         };
@@ -184,7 +184,7 @@ impl Session for ServerSession {
     }
 
     fn write_handshake(&mut self, output: &mut Vec<u8>) -> Option<Keys> {
-        let Stage::Handshake { connection, .. } = &mut self.stage else { return None };
+        let HandshakeStage::Handshake { connection, .. } = &mut self.stage else { return None };
         let before = output.len();
         let keys = match connection.write_hs(output) {
             Some(KeyChange::Handshake { keys }) => keys,
@@ -287,7 +287,7 @@ mod tests {
         assert!(session.is_handshaking() && session.handshake_data().is_none());
         assert_eq!(shake_hands(&mut session, &mut client), 2);
         assert!(!session.is_handshaking() && !client.is_handshaking());
-        assert!(matches!(session.stage, Stage::Complete(_)));
+        assert!(matches!(session.stage, HandshakeStage::Complete(_)));
         assert!(client.tls13_tickets_received() > 0, "the tickets behind the handshake were written");
         let data = session.handshake_data().unwrap().downcast::<HandshakeData>().unwrap();
         assert_eq!(data.server_name.as_deref(), Some("localhost"));
@@ -311,7 +311,7 @@ mod tests {
         assert!(session.read_handshake(&hello).unwrap());
         let mut output = Vec::new();
         while session.write_handshake(&mut output).is_some() {}
-        assert!(session.is_handshaking() && matches!(session.stage, Stage::Handshake { .. }));
+        assert!(session.is_handshaking() && matches!(session.stage, HandshakeStage::Handshake { .. }));
         assert!(session.handshake_data().is_some() && session.transport_parameters().unwrap().is_some());
     }
 }

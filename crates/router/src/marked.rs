@@ -4,7 +4,7 @@ use serow_message::{Request, RouteNote};
 
 use crate::{
     path_pattern::PathPattern,
-    routes::{Path, Step},
+    routes::{Path, RouteStep},
     site::RouteMark,
     variable_outcome::Captured,
 };
@@ -12,14 +12,14 @@ use crate::{
 /// A step of which a note is made.
 #[derive(Debug)]
 pub(crate) struct Marked {
-    pub(crate) step: Step,
+    pub(crate) step: RouteStep,
     number: u32,
     /// Where the captures come from that are noted.
     captured: Captured,
 }
 
 impl Marked {
-    pub(crate) fn new(mark: RouteMark, step: Step, captured: Captured) -> Self {
+    pub(crate) fn new(mark: RouteMark, step: RouteStep, captured: Captured) -> Self {
         let captured = if mark.has_captures { captured } else { Captured::Nothing };
         Self { step, number: mark.number, captured }
     }

@@ -50,14 +50,14 @@ struct Entry {
     methods: Methods,
     /// The number of its name among those of the site.
     name: Option<usize>,
-    step: Step,
+    step: RouteStep,
     /// The number of the handler that passes on the route's own response.
     answering: Option<usize>,
 }
 
 /// The next step of a request that fits a route.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum RouteStep {
     /// It is taken.
     Take(Outcome),
     /// It goes on with another path.
@@ -65,7 +65,7 @@ pub(crate) enum Step {
     /// The same, with variables.
     Rewrite(Box<Rewriting>),
     /// One of the others, if the request meets conditions.
-    If(Box<(Conditions, Step)>),
+    If(Box<(Conditions, RouteStep)>),
     /// One of the others, of which a note is made.
     Marked(Box<Marked>),
 }
@@ -249,16 +249,19 @@ impl Routes {
             }
             path = match step {
                 // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
-                Step::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
-                Step::Take(Outcome::Try { .. }) if !start.tries => continue,
-                Step::GoOn(target) => go_on(target, path, pattern)?,
-                Step::Take(Outcome::Variable(_)) | Step::Rewrite(_) | Step::If(_) | Step::Marked(_) => {
-                    match follow(step, path, pattern, (request, client), start)? {
-                        Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
-                        Followed::Next(next) => next,
-                    }
+                RouteStep::Take(Outcome::Respond(_)) if request.method == Method::CONNECT => {
+                    return Err(Missed::Tunnel);
                 }
-                Step::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
+                RouteStep::Take(Outcome::Try { .. }) if !start.tries => continue,
+                RouteStep::GoOn(target) => go_on(target, path, pattern)?,
+                RouteStep::Take(Outcome::Variable(_))
+                | RouteStep::Rewrite(_)
+                | RouteStep::If(_)
+                | RouteStep::Marked(_) => match follow(step, path, pattern, request, client, start)? {
+                    Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
+                    Followed::Next(next) => next,
+                },
+                RouteStep::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
             };
             if step.rewrites() {
                 candidates = self.index.candidates(path.as_bytes(), route + 1, start.is_sample);
@@ -330,7 +333,7 @@ impl Routes {
     /// The first redirect that never comes to anything else.
     pub(crate) fn endless_redirect(&self) -> Option<usize> {
         self.entries.iter().position(|entry| match entry.step.unmarked() {
-            Step::Take(outcome @ Outcome::Redirect { .. }) => self.is_endless(&entry.pattern, outcome),
+            RouteStep::Take(outcome @ Outcome::Redirect { .. }) => self.is_endless(&entry.pattern, outcome),
             _ => false,
         })
     }
@@ -396,29 +399,29 @@ enum Followed<'routes, 'request> {
 /// pay nothing for them.
 #[inline(never)]
 fn follow<'routes, 'request>(
-    step: &'routes Step,
+    step: &'routes RouteStep,
     path: Path<'request>,
     pattern: &PathPattern,
-    asker: (&Request, &RequestClient<'_>),
+    request: &Request,
+    client: &RequestClient<'_>,
     start: Start,
 ) -> Result<Followed<'routes, 'request>, Missed> {
-    let (request, client) = asker;
     match step {
-        Step::If(_) | Step::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
-        Step::If(both) => match both.0.hold(&path.source(request, client)) {
-            true => follow(&both.1, path, pattern, asker, start),
+        RouteStep::If(_) | RouteStep::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
+        RouteStep::If(both) => match both.0.hold(&path.source(request, client)) {
+            true => follow(&both.1, path, pattern, request, client, start),
             false => Ok(Followed::Next(path)),
         },
-        Step::Marked(marked) => {
-            let followed = follow(&marked.step, path, pattern, asker, start)?;
+        RouteStep::Marked(marked) => {
+            let followed = follow(&marked.step, path, pattern, request, client, start)?;
             if let Followed::Taken(_, path) = &followed {
-                marked.note(path, pattern, asker.0);
+                marked.note(path, pattern, request);
             }
             Ok(followed)
         }
-        Step::Rewrite(rewriting) => rewriting.path(&path, pattern, asker).map(Followed::Next),
-        Step::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
-        Step::Take(outcome) => {
+        RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::Next),
+        RouteStep::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
+        RouteStep::Take(outcome) => {
             let is_taken = match outcome {
                 Outcome::Respond(_) if request.method == Method::CONNECT => return Err(Missed::Tunnel),
                 Outcome::Try { .. } => start.tries,
@@ -440,7 +443,7 @@ fn go_on<'request>(
     Ok(path.replaced(clean_path::of_decoded(&made)?))
 }
 
-impl Step {
+impl RouteStep {
     /// Whether a request goes on with another path.
     fn rewrites(&self) -> bool {
         match self {
@@ -479,7 +482,7 @@ impl Entry {
         let Route { path: pattern, methods, mut conditions, mark, .. } = route;
         let expression = conditions.path.take();
         let captured = Captured::of(expression.as_ref());
-        let take = |outcome: Outcome| Step::Take(VariableOutcome::of(outcome, &request_headers, &captured));
+        let take = |outcome: Outcome| RouteStep::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
             Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
             Action::Try(handler) => take(Outcome::Try { handler: number(handler), headers }),
@@ -487,20 +490,20 @@ impl Entry {
             Action::Respond(response) => match headers.has_variables() || response.has_variables() {
                 false => {
                     kept.responses.push(response.with_headers(&headers));
-                    Step::Take(Outcome::Respond(kept.responses.len() - 1))
+                    RouteStep::Take(Outcome::Respond(kept.responses.len() - 1))
                 }
-                true => Step::Take(VariableOutcome::of_response(response, headers, captured.clone())),
+                true => RouteStep::Take(VariableOutcome::of_response(response, headers, captured.clone())),
             },
             Action::Rewrite(target) if target.has_variables() => {
-                Step::Rewrite(Box::new(Rewriting { target, captured: captured.clone() }))
+                RouteStep::Rewrite(Box::new(Rewriting { target, captured: captured.clone() }))
             }
-            Action::Rewrite(target) => Step::GoOn(target),
+            Action::Rewrite(target) => RouteStep::GoOn(target),
         };
         let step = match (mark, step) {
-            (Some(mark), step @ Step::Take(_)) => Step::Marked(Box::new(Marked::new(mark, step, captured))),
+            (Some(mark), step @ RouteStep::Take(_)) => RouteStep::Marked(Box::new(Marked::new(mark, step, captured))),
             (_, step) => step,
         };
-        let step = if conditions.is_empty() { step } else { Step::If(Box::new((conditions, step))) };
+        let step = if conditions.is_empty() { step } else { RouteStep::If(Box::new((conditions, step))) };
         Self { pattern, expression, methods, name: None, step, answering }
     }
 

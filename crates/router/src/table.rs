@@ -163,7 +163,7 @@ fn decide_within<'a>(
             answered(response)
         }
         Outcome::Variable(outcome) => {
-            let filled = outcome.fill(&path, pattern, (request, client));
+            let filled = outcome.fill(&path, pattern, request, client);
             if !matches!(path, Path::Asked(_)) {
                 request.target = rewritten(&request.target, &path)?;
             }

@@ -107,7 +107,8 @@ impl VariableOutcome {
         &self,
         path: &Path<'_>,
         pattern: &PathPattern,
-        (request, client): (&Request, &RequestClient<'_>),
+        request: &Request,
+        client: &RequestClient<'_>,
     ) -> Filled {
         let captures = self.captured.captures(path.as_bytes(), pattern);
         let source = Source { captures: &captures, ..path.source(request, client) };
@@ -133,7 +134,8 @@ impl Rewriting {
         &self,
         path: &Path<'_>,
         pattern: &PathPattern,
-        (request, client): (&Request, &RequestClient<'_>),
+        request: &Request,
+        client: &RequestClient<'_>,
     ) -> Result<Path<'static>, Missed> {
         let captures = self.captured.captures(path.as_bytes(), pattern);
         let (made, query) = self.target.filled(&Source { captures: &captures, ..path.source(request, client) });

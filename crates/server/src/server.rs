@@ -40,7 +40,7 @@ use crate::{
 /// ```
 #[derive(Clone, Default)]
 pub struct Server {
-    places: Vec<(Place, Scheme)>,
+    places: Vec<(ListenPlace, Scheme)>,
     tls: TlsPlan,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
@@ -54,7 +54,7 @@ pub struct Server {
 
 /// A listener.
 #[derive(Clone)]
-enum Place {
+enum ListenPlace {
     At(Result<Address, AddressError>),
     /// Sockets of one address that another process opened.
     On(Arc<Vec<OwnedFd>>),
@@ -73,7 +73,7 @@ impl Server {
     /// [`Self::run`] report an invalid address.
     #[must_use]
     pub fn listen(mut self, address: impl AsRef<str>) -> Self {
-        self.places.push((Place::At(address.as_ref().parse()), Scheme::Http));
+        self.places.push((ListenPlace::At(address.as_ref().parse()), Scheme::Http));
         self
     }
 
@@ -82,7 +82,7 @@ impl Server {
     /// the workers.
     #[must_use]
     pub fn listen_on(mut self, sockets: Vec<OwnedFd>, scheme: Scheme) -> Self {
-        self.places.push((Place::On(Arc::new(sockets)), scheme));
+        self.places.push((ListenPlace::On(Arc::new(sockets)), scheme));
         self
     }
 
@@ -203,7 +203,7 @@ impl Server {
         let mut places = self.places;
         if places.is_empty() {
             let scheme = if self.tls.is_set() { Scheme::Https } else { Scheme::Http };
-            places.push((Place::At(DEFAULT_ADDRESS.parse()), scheme));
+            places.push((ListenPlace::At(DEFAULT_ADDRESS.parse()), scheme));
         }
         let tls = self.tls.acceptor(self.settings.versions)?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
@@ -270,7 +270,7 @@ impl Server {
     }
 }
 
-impl Place {
+impl ListenPlace {
     /// The listeners of each worker.
     fn listeners(self, options: &ListenOptions, workers: usize) -> Result<Vec<Vec<Listener>>, Error> {
         match self {

@@ -5,11 +5,11 @@
 //! | step | file |
 //! | --- | --- |
 //! | what the settings say, and the handler that is cached | `cache/settings.rs`; `cache/origin.rs`, `cache/route_cache.rs` |
-//! | what of a request decides, and which requests pass by | `cache/demand.rs` |
+//! | what of a request decides, and which requests pass by | `cache/cache_request.rs` |
 //! | whether a stored response is sent, or the request is forwarded, or waits for another | `cache/answer.rs` |
 //! | the request on its way, with conditions that validate what is stored | `cache/fetch.rs` |
 //! | the stored response that a 304 or a response to HEAD is about | `cache/validation.rs` |
-//! | whether the response is stored or passed on | `cache/receipt.rs`, `cache/receipt_of_part.rs` |
+//! | whether the response is stored or passed on | `cache/store_decision.rs`, `cache/partial_response.rs` |
 //! | a body that is stored while it arrives | `cache/filling.rs`, `cache/filling_file.rs`, `cache/arriving_body.rs` |
 //! | the response that the client gets | `cache/delivery.rs` |
 //! | purges, also by requests | `cache/purging.rs` |
@@ -17,19 +17,19 @@
 
 mod answer;
 mod arriving_body;
+mod cache_request;
 mod contents;
 mod counters;
 mod delivery;
-mod demand;
 mod fetch;
 mod filling;
 mod filling_file;
 mod origin;
+mod partial_response;
 mod purging;
-mod receipt;
-mod receipt_of_part;
 mod route_cache;
 mod settings;
+mod store_decision;
 #[cfg(test)]
 mod transparency;
 mod validation;
@@ -49,16 +49,16 @@ use serow_net::time;
 // That of the system, unless a test sets the clock.
 use tokio::time::Instant;
 
+use self::{
+    cache_request::{CacheDecision, CacheRequest},
+    counters::{CacheCounters, CacheEvent},
+    origin::Origin,
+};
 pub use self::{
     contents::{ContentsLine, ContentsOrder},
     counters::CacheReport,
     route_cache::RouteCache,
     settings::{CacheBypass, CacheSettings, IgnoredQuery, PurgingClients, StatusField},
-};
-use self::{
-    counters::{CacheCounters, CacheEvent},
-    demand::{Admission, Demand},
-    origin::Origin,
 };
 use crate::{Content, site_response::SiteResponse};
 
@@ -223,9 +223,9 @@ impl ResponseCache {
         if let Some(response) = self.purged_by(&request) {
             return SiteResponse::Ready(Some(response));
         }
-        match Demand::of(&mut request, &self.settings, &self.origin.trust) {
-            Admission::Cached(demand) => self.answer(handler, request, demand),
-            Admission::Unsafe(key) => {
+        match CacheRequest::of(&mut request, &self.settings, &self.origin.trust) {
+            CacheDecision::Cached(cache_request) => self.answer(handler, request, cache_request),
+            CacheDecision::Unsafe(key) => {
                 let (cache, method) = (self.clone(), request.method.clone());
                 let response = handler.call(request);
                 SiteResponse::pending(Box::pin(async move {
@@ -237,7 +237,7 @@ impl ResponseCache {
                     cache.finish(response, CacheStatus::forwarded(ForwardReason::Method), Some(&key))
                 }))
             }
-            Admission::Passed => {
+            CacheDecision::Passed => {
                 let reason = match request.method {
                     Method::GET | Method::HEAD => ForwardReason::Bypass,
                     _ => ForwardReason::Method,

@@ -8,7 +8,7 @@ use serow_message::Peer;
 use serow_router::{Routed, Router};
 
 use crate::{
-    Content, Guard, RouteHandler, Satisfy, Site,
+    Content, Guard, RouteHandler, Satisfy, Sites,
     phases::Phases,
     received_request,
     refusals::{listed, name_of, no_site},
@@ -23,7 +23,7 @@ pub struct Finding {
     pub text: String,
 }
 
-impl Site {
+impl Sites {
     /// Examines a request, in the order of its way. Sites with an address of their own are found by the port to
     /// which the client has connected.
     #[must_use]
@@ -44,7 +44,7 @@ impl Site {
             Self::ByAddress(sites) => sites.of(request.connection()).examine_into(request, findings),
             Self::Scripted(scripted) => {
                 findings.add("script", "that of the root gets the request first, and is not run here");
-                scripted.site().examine_into(request, findings);
+                scripted.sites().examine_into(request, findings);
             }
             Self::Routed { router, scripts, .. } => {
                 let has_script = scripts.of(router, &request).is_some();

@@ -19,10 +19,10 @@ use crate::{
 /// The internal routes of a site. Clones are the same routes.
 #[derive(Clone)]
 pub struct InternalRoutes {
-    shared: Arc<Shared>,
+    shared: Arc<InternalRouter>,
 }
 
-struct Shared {
+struct InternalRouter {
     router: PerThread<Router<RouteHandler>>,
     roots: Vec<InternalRoot>,
     /// Of the site, around what the router itself answers.
@@ -46,7 +46,7 @@ impl InternalRoutes {
     pub fn new(router: Router<RouteHandler>, roots: Vec<InternalRoot>, policy: Arc<RoutePolicy>) -> Self {
         let (router, warnings) = (PerThread::new(router), LogLimit::new());
         let phases = Arc::new(Phases::of_site(policy));
-        Self { shared: Arc::new(Shared { router, roots, phases, warnings }) }
+        Self { shared: Arc::new(InternalRouter { router, roots, phases, warnings }) }
     }
 
     /// The target whose response replaces one that names this; nothing if it names nothing below an internal route.

@@ -7,7 +7,7 @@
 //! | subject | file |
 //! | --- | --- |
 //! | the request as it was received, and as all parts see it | `received_request.rs` |
-//! | the handler of a server; its sites, and the policies of sites | `site_handler.rs`, `site.rs`, `site_policies.rs` |
+//! | the handler of a server; its sites, and the policies of sites | `site_handler.rs`, `sites.rs`, `site_policies.rs` |
 //! | one route; the response to a request that was routed | `route_handler.rs`, `routed_response.rs`, `chosen_route.rs` |
 //! | folder, application or proxy | `content.rs`, `application.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
@@ -47,11 +47,11 @@ mod route_handler;
 mod routed_response;
 mod scripts;
 mod serving;
-mod site;
 mod site_handler;
 mod site_policies;
 mod site_response;
 mod site_scripts;
+mod sites;
 mod sites_by_address;
 mod strict_transport;
 mod to_tls;
@@ -76,12 +76,12 @@ pub use self::{
         RoutePolicy, Satisfy, TokenPlace, Tokens,
     },
     route_handler::RouteHandler,
-    scripts::{ScriptedSite, Scripts},
+    scripts::{ScriptedSites, Scripts},
     serving::{handler, start},
-    site::Site,
-    site_handler::Admission,
+    site_handler::ClientAdmission,
     site_policies::SitePolicies,
     site_scripts::SiteScripts,
+    sites::Sites,
     sites_by_address::SitesByAddress,
     to_tls::{Redirected, TlsPolicy},
 };

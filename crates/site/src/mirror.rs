@@ -35,10 +35,10 @@ pub struct MirrorSettings {
 /// Sends copies of requests to an upstream. Clones are the same mirror.
 #[derive(Clone)]
 pub struct Mirror {
-    shared: Arc<Shared>,
+    shared: Arc<MirrorState>,
 }
 
-struct Shared {
+struct MirrorState {
     settings: MirrorSettings,
     proxy: Proxy,
     /// Requests so far, from which those that are copied are chosen.
@@ -70,7 +70,7 @@ impl Mirror {
     /// A mirror that sends copies by this proxy.
     #[must_use]
     pub fn new(settings: MirrorSettings, proxy: Proxy) -> Self {
-        let shared = Shared {
+        let shared = MirrorState {
             settings,
             proxy,
             seen: AtomicU64::new(0),
@@ -86,7 +86,7 @@ impl Mirror {
     /// Its counts so far.
     #[must_use]
     pub fn report(&self) -> MirrorReport {
-        let Shared { settings, proxy, sent, dropped, failed, .. } = &*self.shared;
+        let MirrorState { settings, proxy, sent, dropped, failed, .. } = &*self.shared;
         MirrorReport {
             name: settings.name.clone(),
             upstream: proxy.upstream().settings().name.clone(),
@@ -178,7 +178,7 @@ fn is_chosen(number: u64, share: u32) -> bool {
 
 /// A copy that is made or in flight. Dropping it before it is sent counts it as dropped.
 struct Copy {
-    shared: Arc<Shared>,
+    shared: Arc<MirrorState>,
     head: Option<(RequestHead, Connection)>,
     id: Option<RequestId>,
     /// Bytes of its body.

@@ -27,7 +27,7 @@ use crate::{
     Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
-    policy::{AccessOutcome, Admission, Bounded, Identity, PolicyContext, Source},
+    policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
     site_response::SiteResponse,
 };
 
@@ -128,12 +128,12 @@ impl Phases {
             Bounded::TooLong(refusal) => return SiteResponse::Ready(Some(refusal)).in_context(context, None),
         };
         let response = match context.admit(&request) {
-            Admission::Refused(response) => SiteResponse::Ready(Some(response)),
-            Admission::Granted(identity) => match context.preflight() {
+            AccessDecision::Refused(response) => SiteResponse::Ready(Some(response)),
+            AccessDecision::Granted(identity) => match context.preflight() {
                 Some(response) => return SiteResponse::Ready(Some(response)),
-                None => self.admitted(request, identity, target, (&mut context.outcome, noted)),
+                None => self.admitted(request, identity, target, &mut context.outcome, noted),
             },
-            Admission::Pending(pending) => {
+            AccessDecision::Pending(pending) => {
                 let (phases, preflight, target) = (Arc::clone(self), context.preflight(), target.for_later());
                 SiteResponse::pending(Box::pin(async move {
                     let identity = match (pending.await, preflight) {
@@ -142,7 +142,7 @@ impl Phases {
                     };
                     // The other one is in the context of the response that this is to become.
                     let mut outcome = AccessOutcome::default();
-                    let response = phases.admitted(request, identity, target, (&mut outcome, noted));
+                    let response = phases.admitted(request, identity, target, &mut outcome, noted);
                     let mut response = response.await;
                     outcome.finish(&mut response);
                     response
@@ -158,7 +158,8 @@ impl Phases {
         mut request: Request,
         identity: Identity,
         target: Target<'_>,
-        (outcome, noted): (&mut AccessOutcome, Noted),
+        outcome: &mut AccessOutcome,
+        noted: Noted,
     ) -> SiteResponse {
         let Some(guard) = self.policy.guard.as_deref() else { return self.scripted(request, target, noted) };
         outcome.add(guard.identify(&mut request, identity));

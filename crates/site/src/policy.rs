@@ -27,7 +27,7 @@ pub(crate) use self::{
     body_limit::{Bounded, CountedBody},
     context::PolicyContext,
     cors::CorsRequest,
-    guard::{AccessOutcome, Admission, Identity},
+    guard::{AccessDecision, AccessOutcome, Identity},
 };
 pub use self::{
     client_requests::ClientRequests,

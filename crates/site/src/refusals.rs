@@ -11,7 +11,7 @@ use serow_gateway::{LogLimit, RequestSummary, error_page};
 use serow_message::Peer;
 use serow_router::Router;
 
-use crate::{RouteHandler, Site};
+use crate::{RouteHandler, Sites};
 
 /// Says in the log why no route takes a request. A client on this machine, who may be trying out the settings, sees the
 /// hosts of the sites in place of a 421 without them.
@@ -30,13 +30,13 @@ pub(crate) fn explained(router: &Router<RouteHandler>, request: &Request, respon
     response
 }
 
-impl Site {
+impl Sites {
     /// The first host of each site that is reached by a listener, where none of them has this host; nothing if one has it.
     #[must_use]
     pub fn hosts_in_place_of(&self, host: &str, listener: Option<SocketAddr>) -> Option<Vec<&str>> {
         match self {
             Self::Single(_) | Self::Static { .. } => None,
-            Self::Scripted(scripted) => scripted.site().hosts_in_place_of(host, listener),
+            Self::Scripted(scripted) => scripted.sites().hosts_in_place_of(host, listener),
             Self::ByAddress(sites) => sites.reached_by(listener).hosts_in_place_of(host, listener),
             Self::Routed { router, .. } if router.serves(host) => None,
             Self::Routed { router, .. } => {

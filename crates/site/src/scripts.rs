@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin, sync::Arc};
 use serow::{Request, Response};
 use serow_scripts::{Begun, RouteChoice, Script, Watched};
 
-use crate::{Site, per_thread::PerThread, site_response::SiteResponse};
+use crate::{Sites, per_thread::PerThread, site_response::SiteResponse};
 
 /// The scripts around a handler, the outermost first.
 #[derive(Clone, Debug, Default)]
@@ -112,39 +112,39 @@ impl Passed {
     }
 }
 
-/// A whole server behind scripts.
+/// All sites of a server behind scripts.
 #[derive(Clone)]
-pub struct ScriptedSite {
+pub struct ScriptedSites {
     scripts: Scripts,
-    site: Box<Site>,
-    waiting: Arc<PerThread<Site>>,
+    sites: Box<Sites>,
+    waiting: Arc<PerThread<Sites>>,
 }
 
-impl ScriptedSite {
-    /// This server behind these scripts.
+impl ScriptedSites {
+    /// These sites behind these scripts.
     #[must_use]
-    pub fn new(scripts: Scripts, site: Site) -> Self {
-        let waiting = Arc::new(PerThread::new(site.clone()));
-        Self { scripts, site: Box::new(site), waiting }
+    pub fn new(scripts: Scripts, sites: Sites) -> Self {
+        let waiting = Arc::new(PerThread::new(sites.clone()));
+        Self { scripts, sites: Box::new(sites), waiting }
     }
 
-    /// The server behind them.
-    pub(crate) fn site(&self) -> &Site {
-        &self.site
+    /// The sites behind them.
+    pub(crate) fn sites(&self) -> &Sites {
+        &self.sites
     }
 
     #[inline(never)]
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         let later = || {
-            let site = self.waiting.of_thread();
-            move |request| site.respond_as_chosen(request)
+            let sites = self.waiting.of_thread();
+            move |request| sites.respond_as_chosen(request)
         };
-        self.scripts.respond(request, |request| self.site.respond_as_chosen(request), later)
+        self.scripts.respond(request, |request| self.sites.respond_as_chosen(request), later)
     }
 }
 
-impl fmt::Debug for ScriptedSite {
+impl fmt::Debug for ScriptedSites {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ScriptedSite").field("scripts", &self.scripts).finish_non_exhaustive()
+        formatter.debug_struct("ScriptedSites").field("scripts", &self.scripts).finish_non_exhaustive()
     }
 }

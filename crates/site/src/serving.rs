@@ -5,8 +5,8 @@ use serow_gateway::TrustedProxies;
 use serow_limits::Bans;
 
 use crate::{
-    MaintenanceSwitch, Site,
-    site_handler::{Admission, SiteHandler},
+    MaintenanceSwitch, Sites,
+    site_handler::{ClientAdmission, SiteHandler},
     to_tls::TlsPolicy,
 };
 
@@ -19,19 +19,19 @@ use crate::{
 /// If a worker cannot be started.
 pub fn start(
     server: BoundServer,
-    site: Site,
+    sites: Sites,
     policy: TlsPolicy,
     maintenance: MaintenanceSwitch,
     bans: Bans,
     trusted: TrustedProxies,
 ) -> Result<RunningServer, serow::Error> {
     let port = tls_port(&server);
-    server.start(handler(site, policy, port, Admission { maintenance, bans, trusted }))
+    server.start(handler(sites, policy, port, ClientAdmission { maintenance, bans, trusted }))
 }
 
-/// The handler of a site: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.
-pub fn handler(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> impl Handler {
-    SiteHandler::new(site, policy, port, admission)
+/// The handler of all requests to these sites: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.
+pub fn handler(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> impl Handler {
+    SiteHandler::new(sites, policy, port, admission)
 }
 
 /// The port on which the server listens with TLS.

@@ -9,26 +9,26 @@ use serow_limits::Bans;
 use serow_net::monotonic;
 
 use crate::{
-    MaintenanceSwitch, Site, received_request,
+    MaintenanceSwitch, Sites, received_request,
     site_response::SiteResponse,
     strict_transport::StrictTransport,
     to_tls::{TlsPolicy, ToTls},
 };
 
-/// A site, with what TLS needs around it.
+/// All sites, with the parts around them that are the same for each: TLS, bans, maintenance.
 #[derive(Clone)]
 pub(crate) struct SiteHandler {
-    site: Site,
+    sites: Sites,
     to_tls: ToTls,
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
     challenges: Option<HttpChallenges>,
-    admission: Admission,
+    admission: ClientAdmission,
 }
 
 /// Which clients are served at the moment, and who says which client a request is from.
 #[derive(Clone, Default)]
-pub struct Admission {
+pub struct ClientAdmission {
     /// Whether there is maintenance.
     pub maintenance: MaintenanceSwitch,
     /// Clients that are refused. Their new connections are refused before; these are requests of connections that are
@@ -38,7 +38,7 @@ pub struct Admission {
     pub trusted: TrustedProxies,
 }
 
-impl Admission {
+impl ClientAdmission {
     #[cold]
     fn refusal_of_banned(&self, request: &Request) -> Option<Response> {
         let client = self.trusted.client_address(&request.headers, request.connection())?;
@@ -52,9 +52,9 @@ impl Admission {
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(site: Site, policy: TlsPolicy, port: u16, admission: Admission) -> Self {
+    pub(crate) fn new(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
-        Self { site, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
+        Self { sites, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
     }
 
     #[inline]
@@ -65,7 +65,7 @@ impl SiteHandler {
         {
             return SiteResponse::Ready(Some(Response::text(text)));
         }
-        let Admission { maintenance, bans, trusted } = &self.admission;
+        let ClientAdmission { maintenance, bans, trusted } = &self.admission;
         if !bans.is_empty()
             && let Some(refusal) = self.admission.refusal_of_banned(&request)
         {
@@ -77,9 +77,9 @@ impl SiteHandler {
         if let Some(redirect) = self.to_tls.redirect(&request, trusted) {
             return SiteResponse::Ready(Some(redirect));
         }
-        let Some(time) = self.strict_transport else { return self.site.respond(request) };
+        let Some(time) = self.strict_transport else { return self.sites.respond(request) };
         let header = StrictTransport::new(time, trusted.client_scheme(&request.headers, request.connection()));
-        let mut response = self.site.respond(request);
+        let mut response = self.sites.respond(request);
         response.add(header);
         response
     }
@@ -93,6 +93,6 @@ impl Handler for SiteHandler {
 
     #[cold]
     fn note_refused(&self, request: &mut Request) {
-        self.site.note_route(request);
+        self.sites.note_route(request);
     }
 }

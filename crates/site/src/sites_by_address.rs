@@ -4,31 +4,31 @@ use std::net::{IpAddr, SocketAddr};
 
 use serow::Connection;
 
-use crate::Site;
+use crate::Sites;
 
 /// Sites by the addresses of listeners.
 #[derive(Clone)]
 pub struct SitesByAddress {
-    own: Vec<(SocketAddr, Site)>,
-    otherwise: Box<Site>,
+    own: Vec<(SocketAddr, Sites)>,
+    otherwise: Box<Sites>,
 }
 
 impl SitesByAddress {
     /// Sites of these listeners, which do not overlap; others for connections to all other listeners.
     #[must_use]
-    pub fn new(own: Vec<(SocketAddr, Site)>, otherwise: Site) -> Self {
+    pub fn new(own: Vec<(SocketAddr, Sites)>, otherwise: Sites) -> Self {
         Self { own, otherwise: Box::new(otherwise) }
     }
 
     /// The sites of a listener.
-    pub(crate) fn reached_by(&self, listener: Option<SocketAddr>) -> &Site {
-        self.own.iter().find(|(own, _)| Some(*own) == listener).map_or(&self.otherwise, |(_, site)| site)
+    pub(crate) fn reached_by(&self, listener: Option<SocketAddr>) -> &Sites {
+        self.own.iter().find(|(own, _)| Some(*own) == listener).map_or(&self.otherwise, |(_, sites)| sites)
     }
 
     /// The sites of a connection.
-    pub(crate) fn of(&self, connection: &Connection) -> &Site {
+    pub(crate) fn of(&self, connection: &Connection) -> &Sites {
         let own = connection.local().and_then(|local| self.own.iter().find(|(listener, _)| takes(*listener, local)));
-        own.map_or(&self.otherwise, |(_, site)| site)
+        own.map_or(&self.otherwise, |(_, sites)| sites)
     }
 }
 

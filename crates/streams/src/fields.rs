@@ -27,7 +27,7 @@ pub struct Fields {
     text: Bytes,
     /// Where the fields stand in it. It is kept for idle connections, too, so it is small.
     list: ReceivedFields<4>,
-    pseudo: [Place; PSEUDO],
+    pseudo: [ValuePlace; PSEUDO],
     /// The error in them, if there is one; then they are not all there.
     pub problem: Option<Problem>,
 }
@@ -45,12 +45,12 @@ pub enum Problem {
 
 /// Where the value of a pseudo-header field stands, if there is one.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ValuePlace {
     start: u32,
     length: u32,
 }
 
-impl Place {
+impl ValuePlace {
     /// No limit lets a head become so long.
     const NONE: Self = Self { start: u32::MAX, length: 0 };
 
@@ -61,7 +61,7 @@ impl Place {
     }
 }
 
-impl Default for Place {
+impl Default for ValuePlace {
     fn default() -> Self {
         Self::NONE
     }
@@ -78,7 +78,7 @@ impl Fields {
         self.room.clear();
         self.text = Bytes::new();
         self.list.clear();
-        self.pseudo = [Place::NONE; PSEUDO];
+        self.pseudo = [ValuePlace::NONE; PSEUDO];
         self.problem = None;
         Collector { fields: self, size: 0, regular: false, cookie: Vec::new(), limits }
     }
@@ -210,7 +210,7 @@ impl Collector<'_> {
             self.fields.add(value);
         }
         let start = (self.fields.room.len() - value.len()) as u32;
-        self.fields.pseudo[pseudo as usize] = Place { start, length: value.len() as u32 };
+        self.fields.pseudo[pseudo as usize] = ValuePlace { start, length: value.len() as u32 };
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub use self::{
     counters::Counters,
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     follows::Follows,
-    message::{Content, Exchange, MessageLimits, QueuedHead, Sending, WrongLength},
+    message::{Content, MessageLimits, QueuedHead, ResponseContext, Sending, WrongLength},
     protocol_error::ProtocolError,
     sent_fields::{has_trailers, show_headers, show_length},
     sent_request::{BodyOrder, FieldEncoder, OpenError, SentRequest},

@@ -54,7 +54,7 @@ pub struct QueuedHead {
 
 /// The facts about a request that the meaning of its response depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ResponseContext {
     /// HEAD: a response has no content.
     pub head_only: bool,
     /// CONNECT: behind a 2xx response the stream is a tunnel.
@@ -67,7 +67,7 @@ pub struct Exchange {
     pub awaits_continue: bool,
 }
 
-impl Exchange {
+impl ResponseContext {
     /// Begins a final response of this status, with these fields: returns what is to be sent behind its head, and the
     /// value of `content-length`, if it has one. From now on an accepted CONNECT is a tunnel.
     #[inline]

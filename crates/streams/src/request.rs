@@ -8,7 +8,7 @@ use serow_message::{
 };
 
 use crate::{
-    Content, Exchange, MessageLimits, ReceivedRequest, StreamId,
+    Content, MessageLimits, ReceivedRequest, ResponseContext, StreamId,
     fields::{Fields, Problem, Pseudo},
 };
 
@@ -20,7 +20,7 @@ pub struct Accepted {
     /// The bytes that its body may still have.
     pub content: Content,
     /// The facts that its response depends on.
-    pub exchange: Exchange,
+    pub exchange: ResponseContext,
 }
 
 /// A request that no handler gets.
@@ -122,7 +122,7 @@ fn judge(
     extended: bool,
     end_stream: bool,
     limits: &MessageLimits,
-) -> Result<(Option<u64>, Exchange), Refusal> {
+) -> Result<(Option<u64>, ResponseContext), Refusal> {
     let headers = &head.headers;
     check_host(head)?;
     let connect = head.method == Method::CONNECT;
@@ -146,7 +146,7 @@ fn judge(
     let takes_trailers = headers.contains(KnownHeader::Te);
     let awaits_continue = awaits_continue(headers)? && !end_stream;
     let head_only = head.method == Method::HEAD;
-    Ok((length, Exchange { head_only, connect, tunnel: false, takes_trailers, awaits_continue }))
+    Ok((length, ResponseContext { head_only, connect, tunnel: false, takes_trailers, awaits_continue }))
 }
 
 /// RFC 9113 §8.3.1, and RFC 9110 §7.2 as HTTP/1 has it: it must be clear which host the request is for.

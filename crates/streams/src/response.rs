@@ -3,7 +3,7 @@
 use serow_message::{ResponseHead, StatusCode, Version, content};
 
 use crate::{
-    Content, Exchange,
+    Content, ResponseContext,
     fields::{Fields, Problem, Pseudo},
 };
 
@@ -22,7 +22,7 @@ pub struct Accepted {
 pub fn accept(
     fields: &mut Fields,
     version: Version,
-    exchange: Exchange,
+    exchange: ResponseContext,
     end_stream: bool,
     most: u64,
 ) -> Result<Accepted, &'static str> {

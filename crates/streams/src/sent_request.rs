@@ -4,7 +4,7 @@ use core::fmt;
 
 use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
 
-use crate::{Exchange, Sending, fields::Pseudo, show_headers, show_length};
+use crate::{ResponseContext, Sending, fields::Pseudo, show_headers, show_length};
 
 /// Why no request can be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,10 +91,10 @@ impl<'a> SentRequest<'a> {
 
     /// The facts that its response depends on.
     #[must_use]
-    pub fn exchange(&self) -> Exchange {
+    pub fn exchange(&self) -> ResponseContext {
         let connect = self.head.method == Method::CONNECT;
         // RFC 9110 §6.5.1 is about responses; a server takes trailers or passes over them.
-        Exchange {
+        ResponseContext {
             head_only: self.head.method == Method::HEAD,
             connect,
             tunnel: connect,

@@ -15,8 +15,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use self::url::{CheckAddress, Question};
 pub use self::url::{HealthUrl, HealthUrlError};
-use self::url::{Place, Question};
 use crate::machine::Event;
 
 /// Sends requests until a response has status 200, and reports that.
@@ -36,8 +36,8 @@ pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
 /// A dialer for each address. The addresses of a name may change.
 async fn dialers(question: &Question) -> Vec<Dialer> {
     let destinations: Vec<_> = match &question.place {
-        Place::Unix(path) => vec![Destination::Unix(path.clone())],
-        Place::Tcp(host, port) => {
+        CheckAddress::Unix(path) => vec![Destination::Unix(path.clone())],
+        CheckAddress::Tcp(host, port) => {
             let addresses = lookup_host((host.as_str(), *port)).await;
             addresses.into_iter().flatten().map(Destination::Tcp).collect()
         }

@@ -5,10 +5,10 @@
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
 //! | the messages between both | `messages.rs`, `reports.rs` |
-//! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `generation.rs` |
+//! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `parent.rs` |
 //! | what a generation leaves for later ones | `shared_state.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
-//! | a state machine without I/O decides what to do | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
+//! | a state machine without I/O decides what to do | `server_generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
 //! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
@@ -24,13 +24,13 @@ mod driver;
 mod ending;
 mod event;
 mod gathering;
-mod generation;
-mod generations;
 mod held;
 mod messages;
 mod overrides;
+mod parent;
 mod quic_sockets;
 mod reports;
+mod server_generations;
 mod shared_state;
 
 use std::{fmt, io, path::PathBuf, process::Command};
@@ -41,8 +41,8 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Reloaded, Report},
-    generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms, Wait},
     messages::{AdminPlace, WantedListener},
+    parent::{FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
     shared_state::SharedState,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};

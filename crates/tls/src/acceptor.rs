@@ -25,11 +25,11 @@ use crate::{
 /// sessions of any other. Other acceptors do so with the same [`TlsSettings::ticket_secret`].
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
-    shared: Arc<Shared>,
+    shared: Arc<AcceptorState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct AcceptorState {
     /// For the next handshakes. Locked for writing only to replace them.
     terms: RwLock<Terms>,
     certificates: Arc<CertificateStore>,
@@ -88,7 +88,7 @@ impl TlsAcceptor {
             Arc::new(CertificateStore::new(&settings.certificates, settings.unknown_names, Arc::clone(&provider))?);
         if let Certificates::Rustls(config) = &settings.certificates {
             let terms = RwLock::new(foreign_terms(&settings, config)?);
-            let shared = Shared { terms, certificates, tickets: None, clients: None, origin: Origin::Program };
+            let shared = AcceptorState { terms, certificates, tickets: None, clients: None, origin: Origin::Program };
             return Ok(Self { shared: Arc::new(shared) });
         }
         let tickets = match (&settings.ticket_secret, &settings.shared_secret) {
@@ -108,7 +108,7 @@ impl TlsAcceptor {
                 (terms, Some(Clients { verification, template, files: Checks::new(watch) }))
             }
         };
-        let shared = Shared { terms: RwLock::new(terms), certificates, tickets, clients, origin: Origin::Ours };
+        let shared = AcceptorState { terms: RwLock::new(terms), certificates, tickets, clients, origin: Origin::Ours };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -167,7 +167,7 @@ impl TlsAcceptor {
     }
 }
 
-impl Shared {
+impl AcceptorState {
     /// Reloads the files about clients if they have changed.
     fn renew_clients(&self, clients: &Clients, watch: &mut FileWatch) {
         let Clients { verification, template, .. } = clients;

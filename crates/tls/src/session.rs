@@ -9,11 +9,11 @@ use crate::{Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, hands
 /// It keeps no bytes, neither received nor to be sent: they stay in the caller's buffers, and an idle session needs
 /// none. (Except the beginning of a fragmented ticket.)
 pub struct TlsSession {
-    stage: Stage,
+    stage: SessionStage,
 }
 
 /// The state of a session. Boxed: handshakes are larger than established sessions.
-enum Stage {
+enum SessionStage {
     Handshake(Box<Handshake>),
     Established(Box<Traffic>),
     /// It failed.
@@ -37,7 +37,7 @@ impl TlsSession {
     ///
     /// When the system has no randomness.
     pub fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        Ok(Self { stage: Stage::Handshake(Box::new(Handshake::accept(acceptor)?)) })
+        Ok(Self { stage: SessionStage::Handshake(Box::new(Handshake::accept(acceptor)?)) })
     }
 
     /// Begins the session of a client with a server that must present a certificate for this name: a DNS name, or an IP
@@ -47,12 +47,12 @@ impl TlsSession {
     ///
     /// When that is not a server name, and when the system has no randomness.
     pub fn connect(connector: &TlsConnector, server_name: &str) -> Result<Self, TlsError> {
-        Ok(Self { stage: Stage::Handshake(Box::new(Handshake::connect(connector, server_name)?)) })
+        Ok(Self { stage: SessionStage::Handshake(Box::new(Handshake::connect(connector, server_name)?)) })
     }
 
     /// Appends what is sent before anything is received: a client's ClientHello. A server sends nothing then.
     pub fn begin(&mut self, sealed: &mut Vec<u8>) {
-        if let Stage::Handshake(handshake) = &mut self.stage {
+        if let SessionStage::Handshake(handshake) = &mut self.stage {
             handshake.begin(sealed);
         }
     }
@@ -74,15 +74,15 @@ impl TlsSession {
         sealed: &mut Vec<u8>,
     ) -> Result<Received, TlsError> {
         let outcome = match &mut self.stage {
-            Stage::Established(traffic) if traffic.closed_by_peer => {
+            SessionStage::Established(traffic) if traffic.closed_by_peer => {
                 received.clear();
                 return Ok(Received::default());
             }
-            Stage::Established(traffic) => traffic.receive(received, plaintext, sealed),
-            Stage::Handshake(_) | Stage::Over => self.receive_handshake(received, plaintext, sealed),
+            SessionStage::Established(traffic) => traffic.receive(received, plaintext, sealed),
+            SessionStage::Handshake(_) | SessionStage::Over => self.receive_handshake(received, plaintext, sealed),
         };
         if outcome.is_err() {
-            self.stage = Stage::Over;
+            self.stage = SessionStage::Over;
         }
         outcome
     }
@@ -93,21 +93,21 @@ impl TlsSession {
     ///
     /// As [`Self::receive`].
     pub fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
-        match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Handshake(mut handshake) => {
+        match std::mem::replace(&mut self.stage, SessionStage::Over) {
+            SessionStage::Handshake(mut handshake) => {
                 let is_complete = handshake.receive(received, sealed)?;
                 self.stage = if is_complete {
-                    Stage::Established(Box::new(handshake.into_traffic(sealed)?))
+                    SessionStage::Established(Box::new(handshake.into_traffic(sealed)?))
                 } else {
-                    Stage::Handshake(handshake)
+                    SessionStage::Handshake(handshake)
                 };
                 Ok(is_complete)
             }
-            Stage::Established(traffic) => {
-                self.stage = Stage::Established(traffic);
+            SessionStage::Established(traffic) => {
+                self.stage = SessionStage::Established(traffic);
                 Ok(true)
             }
-            Stage::Over => Err(TlsError::NotEstablished),
+            SessionStage::Over => Err(TlsError::NotEstablished),
         }
     }
 
@@ -120,15 +120,15 @@ impl TlsSession {
     #[inline]
     pub fn seal(&mut self, plaintext: &[u8], record: usize, sealed: &mut Vec<u8>) -> Result<(), TlsError> {
         match &mut self.stage {
-            Stage::Established(traffic) => traffic.seal(plaintext, record, sealed),
-            Stage::Handshake(_) | Stage::Over => Err(TlsError::NotEstablished),
+            SessionStage::Established(traffic) => traffic.seal(plaintext, record, sealed),
+            SessionStage::Handshake(_) | SessionStage::Over => Err(TlsError::NotEstablished),
         }
     }
 
     /// Appends a close_notify: nothing more will be sent. The peer may continue to send. Does nothing before the
     /// handshake is complete.
     pub fn close(&mut self, sealed: &mut Vec<u8>) {
-        if let Stage::Established(traffic) = &mut self.stage {
+        if let SessionStage::Established(traffic) = &mut self.stage {
             traffic.close(sealed);
         }
     }
@@ -136,7 +136,7 @@ impl TlsSession {
     /// Whether the handshake is complete, and sending possible.
     #[must_use]
     pub fn is_established(&self) -> bool {
-        matches!(self.stage, Stage::Established(_))
+        matches!(self.stage, SessionStage::Established(_))
     }
 
     /// Whether the peer has announced that it sends no more (close_notify).
@@ -159,8 +159,8 @@ impl TlsSession {
 
     fn established(&self) -> Option<&Traffic> {
         match &self.stage {
-            Stage::Established(traffic) => Some(traffic),
-            Stage::Handshake(_) | Stage::Over => None,
+            SessionStage::Established(traffic) => Some(traffic),
+            SessionStage::Handshake(_) | SessionStage::Over => None,
         }
     }
 
@@ -174,7 +174,7 @@ impl TlsSession {
         if !self.shake_hands(received, sealed)? {
             return Ok(Received::default());
         }
-        let Stage::Established(traffic) = &mut self.stage else { return Err(TlsError::NotEstablished) };
+        let SessionStage::Established(traffic) = &mut self.stage else { return Err(TlsError::NotEstablished) };
         let events = traffic.receive(received, plaintext, sealed)?;
         Ok(Received { established: true, ..events })
     }

@@ -8,7 +8,7 @@ use std::{
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 use smallvec::SmallVec;
 
-use crate::literals::{Literal, Literals, Place};
+use crate::literals::{Literal, LiteralPlace, Literals};
 
 /// Which of many patterns a text may match, in the order of the patterns. It leaves out patterns whose literals a text
 /// does not contain; whether the others match is up to them.
@@ -221,13 +221,13 @@ impl Building {
         let Some(needed) = needed else { return self.always.push(number) };
         for Literal { mut text, place } in needed {
             let numbers = match place {
-                Place::Whole => &mut self.starts.entry(text).or_default().whole,
-                Place::Start => &mut self.starts.entry(text).or_default().start,
-                Place::End => {
+                LiteralPlace::Whole => &mut self.starts.entry(text).or_default().whole,
+                LiteralPlace::Start => &mut self.starts.entry(text).or_default().start,
+                LiteralPlace::End => {
                     text.reverse();
                     &mut self.ends.entry(text).or_default().start
                 }
-                Place::Anywhere => self.anywhere.entry(text).or_default(),
+                LiteralPlace::Anywhere => self.anywhere.entry(text).or_default(),
             };
             if numbers.last() != Some(&number) {
                 numbers.push(number);

@@ -16,11 +16,11 @@ pub struct Literals {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Literal {
     pub(crate) text: Box<[u8]>,
-    pub(crate) place: Place,
+    pub(crate) place: LiteralPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum LiteralPlace {
     Whole,
     Start,
     End,
@@ -101,7 +101,7 @@ fn literals(pieces: &[Piece]) -> Vec<Literal> {
             found.push(Literal { text: std::mem::take(text).into(), place });
         }
     };
-    let open = |is_at_start| if is_at_start { Place::Start } else { Place::Anywhere };
+    let open = |is_at_start| if is_at_start { LiteralPlace::Start } else { LiteralPlace::Anywhere };
     for piece in pieces {
         match piece {
             Piece::Text(more) => text.extend_from_slice(more),
@@ -114,7 +114,7 @@ fn literals(pieces: &[Piece]) -> Vec<Literal> {
                 is_at_start = true;
             }
             Piece::End => {
-                push(&mut text, if is_at_start { Place::Whole } else { Place::End });
+                push(&mut text, if is_at_start { LiteralPlace::Whole } else { LiteralPlace::End });
                 is_at_start = false;
             }
         }
@@ -187,10 +187,10 @@ mod tests {
     fn written(literals: &Literals) -> String {
         let literal = |literal: &Literal| {
             let (before, behind) = match literal.place {
-                Place::Whole => ("^", "$"),
-                Place::Start => ("^", ""),
-                Place::End => ("", "$"),
-                Place::Anywhere => ("", ""),
+                LiteralPlace::Whole => ("^", "$"),
+                LiteralPlace::Start => ("^", ""),
+                LiteralPlace::End => ("", "$"),
+                LiteralPlace::Anywhere => ("", ""),
             };
             format!("{before}{}{behind}", literal.text.escape_ascii())
         };

@@ -6,10 +6,10 @@ use serow_files::{EntityTag, OpenError, Opened, Root, tags};
 use serow_message::{KnownHeader, Request};
 
 use crate::{
-    if_header::{IfHeader, State},
+    if_header::{IfHeader, ResourceState},
     locks::LockTable,
     refusal::Refusal,
-    shared::{Shared, path_at},
+    writable_folder::{WritableFolder, path_at},
 };
 
 /// The conditions of a request.
@@ -29,7 +29,7 @@ impl Conditions {
     /// # Errors
     ///
     /// A malformed `If`.
-    pub(crate) fn of(shared: &Shared, request: &Request) -> Result<Self, Refusal> {
+    pub(crate) fn of(shared: &WritableFolder, request: &Request) -> Result<Self, Refusal> {
         let headers = &request.headers;
         let mut values = headers.get_all("if");
         let if_header = match (values.next(), values.next()) {
@@ -70,7 +70,13 @@ impl Conditions {
     /// # Errors
     ///
     /// They are not (412), or the file system fails.
-    pub(crate) fn check(&self, shared: &Shared, root: &Root, path: &[u8], locks: &LockTable) -> Result<(), Refusal> {
+    pub(crate) fn check(
+        &self,
+        shared: &WritableFolder,
+        root: &Root,
+        path: &[u8],
+        locks: &LockTable,
+    ) -> Result<(), Refusal> {
         if let Some(header) = &self.if_header
             && !header.is_fulfilled(|resource, state| self.holds(shared, root, path, locks, resource, state))
         {
@@ -105,12 +111,12 @@ impl Conditions {
 
     fn holds(
         &self,
-        shared: &Shared,
+        shared: &WritableFolder,
         root: &Root,
         path: &[u8],
         locks: &LockTable,
         resource: Option<&str>,
-        state: &State,
+        state: &ResourceState,
     ) -> bool {
         let other = match resource.map(|url| path_at(url, &self.hosts)) {
             None => None,
@@ -122,8 +128,8 @@ impl Conditions {
         };
         let path = other.as_deref().unwrap_or(path);
         match state {
-            State::Token(token) => locks.covering(path).any(|lock| lock.token == *token),
-            State::Tag(member) => {
+            ResourceState::Token(token) => locks.covering(path).any(|lock| lock.token == *token),
+            ResourceState::Tag(member) => {
                 let tag = find(shared, root, path).ok().flatten().and_then(|found| found.tag);
                 tag.is_some_and(|tag| tag.equals_weakly(member.as_bytes()))
             }
@@ -138,7 +144,7 @@ struct Found {
     modified: Option<SystemTime>,
 }
 
-fn find(shared: &Shared, root: &Root, path: &[u8]) -> Result<Option<Found>, Refusal> {
+fn find(shared: &WritableFolder, root: &Root, path: &[u8]) -> Result<Option<Found>, Refusal> {
     match root.open_below(path) {
         Ok(Opened::File(file)) => {
             let (tag, modified) = shared.folder.validators(&file.version, || Some(&file.file));

@@ -14,9 +14,9 @@ use crate::{
     put::put,
     refusal::Refusal,
     settings::{WriteMode, WriteSettings},
-    shared::Shared,
     structure::{create_folder, delete},
     transfer::{Transfer, transfer},
+    writable_folder::WritableFolder,
 };
 
 /// A served folder that clients may change, as a [`Handler`]: PUT of new files, PUT and DELETE, or all of WebDAV.
@@ -29,7 +29,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Dav {
     files: Files,
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
 }
 
 impl Dav {
@@ -43,7 +43,7 @@ impl Dav {
     /// The same in a site that has other handlers, too, or is behind a proxy.
     #[must_use]
     pub fn in_site(files: Files, settings: impl Into<WriteSettings>, prefix: &[u8], site: DavSite) -> Self {
-        let shared = Shared::new(files.folder(), settings.into(), prefix, site);
+        let shared = WritableFolder::new(files.folder(), settings.into(), prefix, site);
         Self { files, shared }
     }
 
@@ -87,7 +87,7 @@ impl Handler for Dav {
     }
 }
 
-async fn change(shared: Arc<Shared>, request: Request) -> Response {
+async fn change(shared: Arc<WritableFolder>, request: Request) -> Response {
     let mode = shared.mode;
     let is_dav = mode == WriteMode::Dav;
     let outcome = match request.method.as_str() {

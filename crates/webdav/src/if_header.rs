@@ -30,12 +30,12 @@ pub struct Condition {
     /// Whether it is fulfilled if the state is another one.
     pub negated: bool,
     /// The state.
-    pub state: State,
+    pub state: ResourceState,
 }
 
 /// The state of a resource that a condition is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ResourceState {
     /// It is locked with this token.
     Token(String),
     /// It has this entity tag; with its quotation marks.
@@ -79,7 +79,7 @@ impl IfHeader {
     }
 
     /// Whether one of the lists is fulfilled; `holds` says whether a resource, or that of the request, is in a state.
-    pub fn is_fulfilled(&self, mut holds: impl FnMut(Option<&str>, &State) -> bool) -> bool {
+    pub fn is_fulfilled(&self, mut holds: impl FnMut(Option<&str>, &ResourceState) -> bool) -> bool {
         self.lists.iter().any(|list| {
             let mut conditions = list.conditions.iter();
             conditions.all(|condition| holds(list.resource.as_deref(), &condition.state) != condition.negated)
@@ -90,8 +90,8 @@ impl IfHeader {
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
         let conditions = self.lists.iter().flat_map(|list| &list.conditions);
         conditions.filter(|condition| !condition.negated).filter_map(|condition| match &condition.state {
-            State::Token(token) => Some(token.as_str()),
-            State::Tag(_) => None,
+            ResourceState::Token(token) => Some(token.as_str()),
+            ResourceState::Tag(_) => None,
         })
     }
 }
@@ -107,9 +107,9 @@ impl<'a> Rest<'a> {
             *room = room.checked_sub(1).ok_or(InvalidIf)?;
             let negated = self.take_not();
             let state = if self.is_before("[") {
-                State::Tag(self.tag()?.to_owned())
+                ResourceState::Tag(self.tag()?.to_owned())
             } else {
-                State::Token(self.enclosed('<', '>')?.to_owned())
+                ResourceState::Token(self.enclosed('<', '>')?.to_owned())
             };
             conditions.push(Condition { negated, state });
         }
@@ -179,8 +179,8 @@ impl fmt::Display for IfHeader {
                 f.write_str(if number > 0 { " " } else { "" })?;
                 f.write_str(if *negated { "Not " } else { "" })?;
                 match state {
-                    State::Token(token) => write!(f, "<{token}>")?,
-                    State::Tag(tag) => write!(f, "[{tag}]")?,
+                    ResourceState::Token(token) => write!(f, "<{token}>")?,
+                    ResourceState::Tag(tag) => write!(f, "[{tag}]")?,
                 }
             }
             f.write_str(") ")?;
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn one_list_with_all_its_conditions_is_enough() {
-        let holds = |resource: Option<&str>, state: &State| match state {
-            State::Token(token) => token == "a:1" && resource.is_none(),
-            State::Tag(tag) => tag == "\"t\"" && resource != Some("/other"),
+        let holds = |resource: Option<&str>, state: &ResourceState| match state {
+            ResourceState::Token(token) => token == "a:1" && resource.is_none(),
+            ResourceState::Tag(tag) => tag == "\"t\"" && resource != Some("/other"),
         };
         for (value, expected) in [
             ("(<a:1>)", true),
@@ -271,10 +271,10 @@ mod tests {
         assert_eq!(tokens.tokens().collect::<Vec<_>>(), ["a:1", "a:3"]);
     }
 
-    fn state() -> impl Strategy<Value = State> {
+    fn state() -> impl Strategy<Value = ResourceState> {
         prop_oneof![
-            "[!-;=?-~]{1,12}".prop_map(State::Token),
-            ("(W/)?", "[!#-~]{0,12}").prop_map(|(weak, text)| State::Tag(format!("{weak}\"{text}\""))),
+            "[!-;=?-~]{1,12}".prop_map(ResourceState::Token),
+            ("(W/)?", "[!#-~]{0,12}").prop_map(|(weak, text)| ResourceState::Tag(format!("{weak}\"{text}\""))),
         ]
     }
 

@@ -7,7 +7,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | `Dav::respond` passes GET and HEAD to `Files`, and selects the function for each other method | `dav.rs` |
-//! | the path of the request, and that of `Destination`, become paths below the folder | `shared.rs`, `dav_site.rs`, `destination.rs` |
+//! | the path of the request, and that of `Destination`, become paths below the folder | `writable_folder.rs`, `dav_site.rs`, `destination.rs` |
 //! | header fields and XML are parsed, without any I/O | `depth.rs`, `timeout.rs`, `if_header.rs`, `conditions.rs`, `element.rs`, `bodies.rs` |
 //! | paths that are another route's, and names that no client may give, are refused | `path_scope.rs`, `new_name.rs` |
 //! | on a thread that may wait for the disk, the folder around the path is opened, beneath the root | `blocking.rs`, `member.rs` |
@@ -63,12 +63,12 @@ mod quota;
 mod refusal;
 mod same_origin;
 mod settings;
-mod shared;
 mod structure;
 mod timeout;
 mod transfer;
 mod tree;
 mod upload;
+mod writable_folder;
 mod xml_body;
 
 pub use self::{
@@ -78,7 +78,7 @@ pub use self::{
     depth::{Depth, InvalidDepth},
     destination::{DestinationError, local_path},
     element::{Element, Name, Node, XmlError, escape},
-    if_header::{Condition, IfHeader, IfList, InvalidIf, State},
+    if_header::{Condition, IfHeader, IfList, InvalidIf, ResourceState},
     locks::{Change, Lock, LockRefused, LockTable},
     path_scope::PathScope,
     settings::{WriteMode, WriteSettings},

@@ -17,16 +17,16 @@ use crate::{
     new_name::check_new,
     properties::write_active_lock,
     refusal::{Refusal, xml},
-    shared::{Located, Shared, seconds_since_1970},
     structure::depth,
     timeout::lock_timeout,
     tree::{Budget, Unserved, survey},
     upload::{Existing, Upload, random},
+    writable_folder::{Located, WritableFolder, seconds_since_1970},
     xml_body::xml_body,
 };
 
 /// Creates or refreshes a lock.
-pub(crate) async fn lock(shared: Arc<Shared>, mut request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn lock(shared: Arc<WritableFolder>, mut request: Request) -> Result<Response, Refusal> {
     let located = shared.locate_changed(request.target.path())?;
     let conditions = Conditions::of(&shared, &request)?;
     let timeout = lock_timeout(request.headers.get("timeout"));
@@ -52,7 +52,7 @@ pub(crate) async fn lock(shared: Arc<Shared>, mut request: Request) -> Result<Re
 }
 
 /// Removes a lock.
-pub(crate) async fn unlock(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn unlock(shared: Arc<WritableFolder>, request: Request) -> Result<Response, Refusal> {
     let located = shared.locate(request.target.path())?;
     let token = request.headers.get_str("lock-token").map(str::trim);
     let token = token.and_then(|token| token.strip_prefix('<')?.strip_suffix('>'));
@@ -66,7 +66,12 @@ pub(crate) async fn unlock(shared: Arc<Shared>, request: Request) -> Result<Resp
     .await
 }
 
-fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Lock) -> Result<Response, Refusal> {
+fn create(
+    shared: &WritableFolder,
+    located: &Located,
+    conditions: &Conditions,
+    lock: Lock,
+) -> Result<Response, Refusal> {
     let root = shared.folder.open_strictly()?;
     if shared.is_shared_with_others()
         && let Ok(Opened::Folder(folder)) = root.open_below(&located.path)
@@ -98,7 +103,7 @@ fn create(shared: &Shared, located: &Located, conditions: &Conditions, lock: Loc
 
 /// Whether the clients of other routes cannot change what is to be locked: they do not know of the locks here (RFC 4918
 /// §9.10.3).
-fn check_folder(shared: &Shared, located: &Located, folder: &OwnedFd, is_deep: bool) -> Result<(), Refusal> {
+fn check_folder(shared: &WritableFolder, located: &Located, folder: &OwnedFd, is_deep: bool) -> Result<(), Refusal> {
     shared.permit_path(&located.path, Kind::Folder)?;
     if is_deep {
         survey(shared, folder, std::slice::from_ref(&located.path), Unserved::Allowed, &mut Budget::default())?;
@@ -127,7 +132,7 @@ fn create_file(root: &Root, path: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-fn refuse(shared: &Shared, path: &[u8], refused: LockRefused) -> Result<Response, Refusal> {
+fn refuse(shared: &WritableFolder, path: &[u8], refused: LockRefused) -> Result<Response, Refusal> {
     match refused {
         LockRefused::TooMany => Err(Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are too many locks")),
         LockRefused::Conflict(other) if other.len() <= path.len() => {
@@ -147,7 +152,7 @@ fn refuse(shared: &Shared, path: &[u8], refused: LockRefused) -> Result<Response
 }
 
 async fn refresh(
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
     located: Located,
     conditions: Conditions,
     timeout: u64,
@@ -172,7 +177,7 @@ fn refreshed(locks: &mut LockTable, path: &[u8], tokens: &[&str], timeout: u64) 
 }
 
 /// RFC 4918 §9.10.1.
-fn granted(shared: &Shared, status: StatusCode, lock: &Lock) -> Response {
+fn granted(shared: &WritableFolder, status: StatusCode, lock: &Lock) -> Response {
     let mut text = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>".to_owned();
     write_active_lock(&mut text, lock, shared);
     text.push_str("</D:lockdiscovery></D:prop>\n");

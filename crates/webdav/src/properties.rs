@@ -12,7 +12,7 @@ use serow_message::FileVersion;
 use crate::{
     element::{Name, escape},
     locks::Lock,
-    shared::{Shared, seconds_since_1970},
+    writable_folder::{WritableFolder, seconds_since_1970},
 };
 
 /// A file or folder whose properties are wanted.
@@ -52,7 +52,13 @@ pub(crate) fn is_live(name: &Name) -> bool {
 }
 
 /// Writes a property with its value; says whether the resource has it. `locks` are those that cover it.
-pub(crate) fn write(output: &mut String, local: &str, described: &Described, shared: &Shared, locks: &[Lock]) -> bool {
+pub(crate) fn write(
+    output: &mut String,
+    local: &str,
+    described: &Described,
+    shared: &WritableFolder,
+    locks: &[Lock],
+) -> bool {
     let Some(value) = value(local, described, shared, locks) else { return false };
     let _ = match value.is_empty() {
         true => write!(output, "<D:{local}/>"),
@@ -61,7 +67,7 @@ pub(crate) fn write(output: &mut String, local: &str, described: &Described, sha
     true
 }
 
-fn value(local: &str, described: &Described, shared: &Shared, locks: &[Lock]) -> Option<String> {
+fn value(local: &str, described: &Described, shared: &WritableFolder, locks: &[Lock]) -> Option<String> {
     let Described { path, is_folder, version, tag, created, quota } = described;
     let escaped = |text: &str| {
         let mut output = String::new();
@@ -102,7 +108,7 @@ fn value(local: &str, described: &Described, shared: &Shared, locks: &[Lock]) ->
 }
 
 /// RFC 4918 §14.1.
-pub(crate) fn write_active_lock(output: &mut String, lock: &Lock, shared: &Shared) {
+pub(crate) fn write_active_lock(output: &mut String, lock: &Lock, shared: &WritableFolder) {
     let scope = if lock.is_shared { "shared" } else { "exclusive" };
     let depth = if lock.is_deep { "infinity" } else { "0" };
     let rest = lock.expires.saturating_sub(seconds_since_1970());

@@ -27,14 +27,14 @@ use crate::{
     multistatus::Multistatus,
     properties::{self, Described, LIVE, QUOTA},
     refusal::{Refusal, xml},
-    shared::{Located, Shared},
     structure::depth,
     tree::entries,
+    writable_folder::{Located, WritableFolder},
     xml_body::xml_body,
 };
 
 /// Returns properties.
-pub(crate) async fn propfind(shared: Arc<Shared>, mut request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn propfind(shared: Arc<WritableFolder>, mut request: Request) -> Result<Response, Refusal> {
     let located = shared.locate(request.target.path()).map_err(|refusal| match refusal.status() {
         StatusCode::FORBIDDEN => Refusal::not_found(),
         _ => refusal,
@@ -59,7 +59,7 @@ pub(crate) async fn propfind(shared: Arc<Shared>, mut request: Request) -> Resul
 
 /// A PROPFIND on its way through a folder.
 struct Walk {
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
     root: Root,
     query: PropertyQuery,
     /// The resource of the request, until it is written.
@@ -84,7 +84,12 @@ struct Entries {
 }
 
 impl Walk {
-    fn begin(shared: Arc<Shared>, located: &Located, depth: Depth, query: PropertyQuery) -> Result<Self, Refusal> {
+    fn begin(
+        shared: Arc<WritableFolder>,
+        located: &Located,
+        depth: Depth,
+        query: PropertyQuery,
+    ) -> Result<Self, Refusal> {
         let root = shared.folder.open()?;
         let path = located.path.clone();
         let (folder, is_folder) = match root.open_below(&path)? {
@@ -226,7 +231,7 @@ fn described(path: Vec<u8>, stat: &Stat) -> Described {
 }
 
 /// The entity tag of a file, if it is wanted.
-fn tag(shared: &Shared, root: &Root, found: &Described, query: &PropertyQuery) -> Option<EntityTag> {
+fn tag(shared: &WritableFolder, root: &Root, found: &Described, query: &PropertyQuery) -> Option<EntityTag> {
     if found.is_folder || !wants(query, "getetag") {
         return None;
     }

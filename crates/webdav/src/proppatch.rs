@@ -17,12 +17,12 @@ use crate::{
     multistatus::Multistatus,
     properties::is_live,
     refusal::{Refusal, xml},
-    shared::Shared,
+    writable_folder::WritableFolder,
     xml_body::xml_body,
 };
 
 /// Changes all of the named properties, or none.
-pub(crate) async fn proppatch(shared: Arc<Shared>, mut request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn proppatch(shared: Arc<WritableFolder>, mut request: Request) -> Result<Response, Refusal> {
     let located = shared.locate_changed(request.target.path())?;
     let conditions = Conditions::of(&shared, &request)?;
     let changes = PropertyChange::parse(&xml_body(std::mem::take(&mut request.body)).await?)?;

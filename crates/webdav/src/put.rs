@@ -23,12 +23,12 @@ use crate::{
     refusal::Refusal,
     same_origin::is_from_another_site,
     settings::WriteMode,
-    shared::{Located, Shared, seconds_since_1970},
     upload::{Existing, Upload},
+    writable_folder::{Located, WritableFolder, seconds_since_1970},
 };
 
 /// Stores the body of a request as a file.
-pub(crate) async fn put(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn put(shared: Arc<WritableFolder>, request: Request) -> Result<Response, Refusal> {
     let headers = &request.headers;
     // RFC 9110 §14.5: a part of a file would replace the whole.
     if headers.contains(KnownHeader::ContentRange) {
@@ -78,7 +78,7 @@ fn check_form(request: &Request, folder: &Folder, located: &Located) -> Result<(
 
 /// The context of an upload, as known before its body.
 struct Beginning {
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
     located: Located,
     conditions: Conditions,
 }

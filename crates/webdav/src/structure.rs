@@ -16,12 +16,12 @@ use crate::{
     quota::length,
     refusal::{Refusal, xml},
     settings::WriteMode,
-    shared::Shared,
     tree::{Budget, NEW_FOLDER, Removal, Unserved, open_folder, remove, survey},
+    writable_folder::WritableFolder,
 };
 
 /// Removes a file, or a folder with all that is in it.
-pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn delete(shared: Arc<WritableFolder>, request: Request) -> Result<Response, Refusal> {
     let located = shared.locate_changed(request.target.path())?;
     let depth = depth(&request)?;
     let conditions = Conditions::of(&shared, &request)?;
@@ -78,7 +78,7 @@ pub(crate) async fn delete(shared: Arc<Shared>, request: Request) -> Result<Resp
 }
 
 /// Creates a folder.
-pub(crate) async fn create_folder(shared: Arc<Shared>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn create_folder(shared: Arc<WritableFolder>, request: Request) -> Result<Response, Refusal> {
     // RFC 4918 §9.3: the body could describe what is to be in the folder, in a format that nobody has defined.
     if request.body.length() != Some(0) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "MKCOL has no body"));
@@ -125,7 +125,7 @@ pub(crate) fn not_found_for_conflict(refusal: Refusal) -> Refusal {
 }
 
 /// RFC 4918 §9.6.1: what could not be removed.
-fn failed(shared: &Shared, failures: &[(Vec<u8>, Errno)]) -> Response {
+fn failed(shared: &WritableFolder, failures: &[(Vec<u8>, Errno)]) -> Response {
     let mut writer = Multistatus::default();
     writer.begin();
     for (path, errno) in failures {

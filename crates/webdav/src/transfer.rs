@@ -19,10 +19,10 @@ use crate::{
     member::{Kind, Member},
     quota::length,
     refusal::Refusal,
-    shared::{Located, Shared, path_at},
     structure::{depth, not_found_for_conflict},
-    tree::{Budget, FolderCopy, NEW_FOLDER, Removal, Unserved, copy_file, open_folder, remove, survey},
+    tree::{Budget, FolderCopy, NEW_FOLDER, OpenFolder, Removal, Unserved, copy_file, open_folder, remove, survey},
     upload::{Existing, Upload, rename, temporary_name},
+    writable_folder::{Located, WritableFolder, path_at},
 };
 
 /// The method, which decides whether the source stays.
@@ -33,7 +33,11 @@ pub(crate) enum Transfer {
 }
 
 /// Copies or moves a file, or a folder with all that is in it.
-pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transfer) -> Result<Response, Refusal> {
+pub(crate) async fn transfer(
+    shared: Arc<WritableFolder>,
+    request: Request,
+    kind: Transfer,
+) -> Result<Response, Refusal> {
     let source = match kind {
         Transfer::Copy => shared.locate(request.target.path())?,
         Transfer::Move => shared.locate_changed(request.target.path())?,
@@ -62,7 +66,7 @@ pub(crate) async fn transfer(shared: Arc<Shared>, request: Request, kind: Transf
     .await
 }
 
-fn destination(shared: &Shared, request: &Request) -> Result<Located, Refusal> {
+fn destination(shared: &WritableFolder, request: &Request) -> Result<Located, Refusal> {
     let value = request.headers.get_str("destination");
     let url = value.ok_or_else(|| Refusal::bad_request("the field Destination is missing, or not in UTF-8"))?;
     match path_at(url, &shared.site.hosts(request)) {
@@ -82,7 +86,7 @@ fn destination(shared: &Shared, request: &Request) -> Result<Located, Refusal> {
 
 /// A COPY or MOVE.
 struct Work {
-    shared: Arc<Shared>,
+    shared: Arc<WritableFolder>,
     source: Located,
     destination: Located,
     depth: Depth,
@@ -125,13 +129,14 @@ impl Work {
                 if self.depth == Depth::Infinity {
                     let (shared, root, budget) = (&*self.shared, &readable, Budget::default());
                     let mut copy = FolderCopy { shared, root, budget, reservation: &mut reservation };
-                    copy.copy((&self.source.path, &folder), (&self.destination.path, &inner))?;
+                    let from = OpenFolder { path: &self.source.path, folder: &folder };
+                    copy.copy(from, OpenFolder { path: &self.destination.path, folder: &inner })?;
                 } else {
                     dead_properties::copy(&folder, &inner);
                 }
-                let new = (temporary.name.as_bytes(), Kind::Folder);
                 let locks = self.shared.is_shared_with_others().then(|| self.shared.locks());
-                let was_there = self.place(&target, target_kind, &target.folder, new)?;
+                let was_there =
+                    self.place(&target, target_kind, &target.folder, temporary.name.as_bytes(), Kind::Folder)?;
                 drop(locks);
                 self.shared.locks().remove_within(&self.destination.path);
                 reservation.settle_all(0);
@@ -155,7 +160,7 @@ impl Work {
         if locks.is_some() && kind != Kind::File {
             self.survey_source(&source, kind)?;
         }
-        let was_there = self.place(&target, target_kind, &source.folder, (&source.name, kind))?;
+        let was_there = self.place(&target, target_kind, &source.folder, &source.name, kind)?;
         drop(locks);
         let mut locks = self.shared.locks();
         locks.remove_within(&self.destination.path);
@@ -231,7 +236,8 @@ impl Work {
         target: &Member,
         target_kind: Option<Kind>,
         folder: &OwnedFd,
-        (name, kind): (&[u8], Kind),
+        name: &[u8],
+        kind: Kind,
     ) -> Result<bool, Refusal> {
         let rename_to = |new: &[u8], existing| rename(folder, name, &target.folder, new, existing);
         match target_kind {

@@ -20,7 +20,7 @@ use crate::{
     member::Kind,
     quota::{Reservation, length},
     refusal::Refusal,
-    shared::Shared,
+    writable_folder::WritableFolder,
 };
 
 /// How much a request may still do.
@@ -82,7 +82,7 @@ pub(crate) enum Unserved {
 ///
 /// Why it cannot.
 pub(crate) fn survey(
-    shared: &Shared,
+    shared: &WritableFolder,
     folder: &OwnedFd,
     paths: &[Vec<u8>],
     unserved: Unserved,
@@ -153,48 +153,51 @@ fn remove_content(folder: impl AsFd, name: &[u8], path: &[u8], removal: &mut Rem
     Ok(())
 }
 
+/// A folder that is open, and its path below the root.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenFolder<'a> {
+    pub(crate) path: &'a [u8],
+    pub(crate) folder: &'a OwnedFd,
+}
+
 /// A COPY of a folder.
 pub(crate) struct FolderCopy<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a WritableFolder,
     pub(crate) root: &'a Root,
     pub(crate) budget: Budget,
     pub(crate) reservation: &'a mut Reservation,
 }
 
 impl FolderCopy<'_> {
-    /// Copies what clients see of a folder, which is at `path` below the root, into another one, which is to be at
-    /// `destination`. Symbolic links to files that are served are copied as files; other links, and what is not served,
+    /// Copies what clients see of a folder into another one, which is to be at the path of `to`. Symbolic links to files that are served are copied as files; other links, and what is not served,
     /// are left out.
     ///
     /// # Errors
     ///
     /// The folder is too large, a part of it is another route's here or there, or the file system fails.
-    pub(crate) fn copy(
-        &mut self,
-        (path, from): (&[u8], &OwnedFd),
-        (destination, to): (&[u8], &OwnedFd),
-    ) -> Result<(), Refusal> {
+    pub(crate) fn copy(&mut self, from: OpenFolder<'_>, to: OpenFolder<'_>) -> Result<(), Refusal> {
         self.budget.enter()?;
-        dead_properties::copy(from, to);
-        for entry in entries(from)? {
+        dead_properties::copy(from.folder, to.folder);
+        for entry in entries(from.folder)? {
             let (name, kind) = entry?;
             self.budget.spend_entry()?;
             if !self.shared.folder.hidden().allows(&name) {
                 continue;
             }
-            let (path, destination) = (below(path, &name), below(destination, &name));
+            let (path, destination) = (below(from.path, &name), below(to.path, &name));
             match kind {
                 Kind::Folder => {
-                    self.permit((&path, &destination), kind)?;
-                    fs::mkdirat(to, name.as_slice(), NEW_FOLDER)?;
-                    let (from, to) = (open_folder(from, &name)?, open_folder(to, &name)?);
-                    self.copy((&path, &from), (&destination, &to))?;
+                    self.permit(&path, &destination, kind)?;
+                    fs::mkdirat(to.folder, name.as_slice(), NEW_FOLDER)?;
+                    let (inner, new) = (open_folder(from.folder, &name)?, open_folder(to.folder, &name)?);
+                    let inner = OpenFolder { path: &path, folder: &inner };
+                    self.copy(inner, OpenFolder { path: &destination, folder: &new })?;
                 }
                 Kind::File | Kind::Link => {
                     if let Ok(Opened::File(source)) = self.root.open_below(&path) {
-                        self.permit((&path, &destination), Kind::File)?;
+                        self.permit(&path, &destination, Kind::File)?;
                         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                        let target = fs::openat(to, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
+                        let target = fs::openat(to.folder, name.as_slice(), flags, Mode::from_raw_mode(0o666))?;
                         copy_file(&source.file, &File::from(target), self.reservation)?;
                     } else if kind == Kind::File {
                         return Err(Refusal::forbidden("it contains files that the server's user may not read"));
@@ -208,7 +211,7 @@ impl FolderCopy<'_> {
     }
 
     /// Whether something may be read at one path and created at another.
-    fn permit(&self, (path, destination): (&[u8], &[u8]), kind: Kind) -> Result<(), Refusal> {
+    fn permit(&self, path: &[u8], destination: &[u8], kind: Kind) -> Result<(), Refusal> {
         if !self.shared.is_own(path, kind == Kind::Folder) {
             return Err(Refusal::of_another_route());
         }

@@ -1,6 +1,6 @@
 //! The field If: what is accepted is read alike when it is written again, and its lists are judged one by one.
 
-use serow_webdav::{IfHeader, State};
+use serow_webdav::{IfHeader, ResourceState};
 
 use crate::with_value;
 
@@ -18,9 +18,9 @@ fn run(value: &str) {
     assert!(header.tokens().count() <= conditions().count());
     // Whatever holds: the definition of RFC 4918 §10.4.3, over the lists.
     for seed in 0..4_u8 {
-        let holds = |resource: Option<&str>, state: &State| {
+        let holds = |resource: Option<&str>, state: &ResourceState| {
             let text = match state {
-                State::Token(text) | State::Tag(text) => text,
+                ResourceState::Token(text) | ResourceState::Tag(text) => text,
             };
             text.bytes().chain(resource.unwrap_or_default().bytes()).fold(seed, u8::wrapping_add) % 2 == 0
         };

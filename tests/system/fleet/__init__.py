@@ -1,1 +1,1 @@
-"""Servers that share certificates in one Redis: the parts of the test, and its scenes."""
+"""Servers that share rate limits and bans through Redis."""

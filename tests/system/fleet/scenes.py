@@ -1,154 +1,143 @@
-"""Faults of the fleet: kills during orders, a restart of Redis, and one that loses everything."""
+"""Measurements of servers that share a limit."""
 
 from __future__ import annotations
 
 import dataclasses
-import random
-import threading
+import pathlib
+import signal
+import statistics
 import time
 
+from ..redis import Redis
 from ..verdict import Verdict
-from ..acme import Authority
-from .balancer import Balancer
-from .instances import Fleet
-from .redis import Redis
+from .instances import Instances, Load, Samples
+from .redis import Cluster, Sentinels, eventually
 
-# The lease of a killed server has to end before another one continues, and several may be killed one after the other.
-LEASE_SECONDS = 30.0
-LIMIT_SECONDS = 300.0
-# The limit that the manual promises.
-PROPAGATION_SECONDS = 2.0
-SAMPLE_INTERVAL = 0.1
-KILL_INTERVAL = 0.3
-# Names whose certificates are looked for on all servers while they are issued.
-SAMPLES = 10
-# No server orders for 5 s after Redis has lost its values; a fleet that orders again, which is a fault, does so then.
-OBSERVATION_SECONDS = 9.0
+# How many times what the limit says may be admitted, whatever happens: servers that did not share it would admit their number
+# of times as much, which is four and more.
+MOST_ADMITTED = 2
 
 
 @dataclasses.dataclass
-class Scene:
-    redis: Redis
-    authority: Authority
-    fleet: Fleet
-    balancer: Balancer
+class Sizes:
+    """How much of everything."""
+
+    instances: int
+    # Requests per second of all clients, and those that the limit admits.
+    demand: int
+    rate: int
+    # Of a measurement, of a fault, and of the time after it.
+    seconds: int
+    fault: int
+    # Pairs of runs whose latencies are compared.
+    rounds: int
+    tolerance: float
 
 
-def run(verdict: Verdict, scene: Scene, kills: int, short: bool) -> None:
-    began = time.monotonic()
-    watch = Watch(scene.fleet)
-    watch.start()
-    restarted = False
-    killed = 0
-    limit = time.monotonic() + LIMIT_SECONDS + LEASE_SECONDS * kills / 4
-    while scene.redis.certificates() < len(scene.fleet.names) and time.monotonic() < limit:
-        # The kills are spread over the orders: at the end, each would cost the last name another lease. In a short run, the
-        # first server creates the account in peace, or the others wait for two leases.
-        issued, names = scene.redis.certificates(), len(scene.fleet.names)
-        is_time = killed < kills * (issued + 1) / names and (not short or issued > 0)
-        if is_time and killed < kills and kill_holder(scene):
-            killed += 1
-        if not restarted and killed >= kills / 2 and scene.redis.certificates() > 0:
-            restart_with_values(scene)
-            restarted = True
-        time.sleep(KILL_INTERVAL)
-    seconds = time.monotonic() - began
-    verdict.check(restarted, "Redis was not restarted: the orders were faster")
-    verdict.check(killed == kills, f"{killed} servers were killed, not {kills}: the orders were faster")
-    for instance in scene.fleet.instances:
-        instance.wait()
-    watch.finish()
-    names, count = len(scene.fleet.names), len(scene.fleet.instances)
-    check_issued(verdict, scene, "after the kills")
-    missing = [(number, name) for name in scene.fleet.names for number, instance in enumerate(scene.fleet.instances)
-               if instance.certificate(name) is None]
-    verdict.check(not missing, f"{len(missing)} certificates are not in use, such as {missing[:3]}")
-    verdict.check(0 < len(watch.delays), "no certificate was seen on all servers")
-    longest = max(watch.delays, default=0.0)
-    verdict.compare_time(longest <= PROPAGATION_SECONDS, f"a certificate was in use everywhere only after {longest:.1f} s")
-    verdict.check(len(scene.balancer.used) == count, f"only {len(scene.balancer.used)} of {count} servers answered validations")
-    back = lose_everything(verdict, scene)
-    check_issued(verdict, scene, "after Redis had lost everything")
-    for number, instance in enumerate(scene.fleet.instances):
-        verdict.check("panicked" not in instance.said(), f"server {number} panicked")
-    issued, accounts = scene.authority.issued(), scene.authority.accounts()
-    verdict.check(accounts <= 1, f"{accounts} accounts were created")
-    verdict.figure(f"{count} servers, {names} names, {killed} killed while they ordered, Redis restarted twice: "
-                   f"{issued} certificates issued in {seconds:.0f} s, {accounts} accounts; the slowest server used a new one "
-                   f"after {longest:.2f} s; written back after {back:.1f} s")
+def accuracy(verdict: Verdict, folder: pathlib.Path, sizes: Sizes) -> None:
+    """All servers together admit what the limit says."""
+    with Redis(folder) as redis, Instances(folder / "accuracy", sizes.instances, [redis.url], sizes.rate) as instances:
+        eventually("all servers are together", instances.are_together)
+        with Load(instances, sizes.demand, sizes.seconds + 3) as load, Samples(instances) as samples:
+            # Load generators start one after the other.
+            time.sleep(1.5)
+            began = time.monotonic()
+            time.sleep(sizes.seconds)
+            ended = time.monotonic()
+            came = sum(result["summary"]["requests_per_second"] for result in load.results())
+        found = samples.per_second(began, ended)
+        if came < sizes.demand * 0.9:
+            verdict.say(f"the load generators sent only {came:.0f} requests/s: the machine is busy")
+        off = found / sizes.rate - 1
+        verdict.figure(f"{sizes.instances} servers, {sizes.demand} requests/s, limit {sizes.rate}/s: "
+                       f"{found:.0f}/s admitted ({off:+.1%})")
+        verdict.check(0 < found <= sizes.rate * MOST_ADMITTED, f"{found:.0f}/s were admitted: the limit is not shared")
+        verdict.compare_time(abs(off) <= sizes.tolerance, f"{off:+.1%} is more than {sizes.tolerance:.0%} beside the limit")
 
 
-def check_issued(verdict: Verdict, scene: Scene, when: str) -> None:
-    issued, names = scene.authority.issued(), len(scene.fleet.names)
-    verdict.check(issued == names, f"{when}, {issued} certificates were issued for {names} names")
+def latency(verdict: Verdict, folder: pathlib.Path, sizes: Sizes) -> None:
+    """A shared limit costs requests no more time than one of each server's own."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    with Redis(folder) as redis:
+        for number in range(sizes.rounds):
+            for shared in (True, False):
+                rate = sizes.rate if shared else sizes.rate // sizes.instances
+                name = folder / f"latency-{number}-{shared}"
+                with Instances(name, sizes.instances, [redis.url], rate, shared=shared) as instances, \
+                        Load(instances, sizes.demand, sizes.seconds) as load:
+                    found[shared].append(statistics.median(result["latency"]["p99_us"] for result in load.results()))
+    shared, own = statistics.median(found[True]), statistics.median(found[False])
+    verdict.figure(f"99th percentile: {shared:.0f} µs with a shared limit, {own:.0f} µs with a limit of each server's own")
+    if sizes.rounds > 1:
+        verdict.compare_time(shared <= own + 50, f"the shared limit takes {shared - own:.0f} µs more, which is more than 50")
 
 
-def kill_holder(scene: Scene) -> bool:
-    """Kills a server that orders a certificate, and starts it again."""
-    holders = list(scene.redis.holders().values())
-    if not holders:
-        return False
-    instance = scene.fleet.of_process(random.choice(holders))
-    if instance is None:
-        return False
-    instance.kill()
-    instance.start()
-    return True
+def faults(verdict: Verdict, folder: pathlib.Path, sizes: Sizes, names: list[str]) -> None:
+    """While Redis is away, servers go on with their shares; and two seconds after it has come back, as before."""
+    for name in names:
+        place = folder / name.replace(" ", "-")
+        place.mkdir()
+        if name == "failing over":
+            with Sentinels(place) as redis, Instances(place / "servers", sizes.instances, [redis.url], sizes.rate) as instances:
+                fault(verdict, name, instances, sizes, redis.primary.kill, lambda: None)
+        elif name == "cluster":
+            with Cluster(place) as redis, Instances(place / "servers", sizes.instances, redis.urls, sizes.rate) as instances:
+                fault(verdict, "failing over in a cluster", instances, sizes, lambda: redis.holder().kill(), lambda: None)
+        else:
+            with Redis(place) as redis, Instances(place / "servers", sizes.instances, [redis.url], sizes.rate) as instances:
+                begin, end = {
+                    "frozen": (lambda: redis.process.send_signal(signal.SIGSTOP),
+                               lambda: redis.process.send_signal(signal.SIGCONT)),
+                    "killed": (redis.kill, redis.start),
+                    "flushed": (lambda: redis.command("FLUSHALL"), lambda: redis.command("FLUSHALL")),
+                }[name]
+                fault(verdict, name, instances, sizes, begin, end)
 
 
-def restart_with_values(scene: Scene) -> None:
-    scene.redis.save()
-    scene.redis.kill()
-    scene.redis.start()
+def fault(verdict: Verdict, name: str, instances: Instances, sizes: Sizes, begin, end) -> None:
+    eventually("all servers are together", instances.are_together)
+    with Load(instances, sizes.demand, sizes.fault + 10) as load, Samples(instances) as samples:
+        time.sleep(2)
+        began = time.monotonic()
+        begin()
+        time.sleep(sizes.fault)
+        end()
+        ended = time.monotonic()
+        # All have come back when they know of one another: that is what takes longest.
+        back = eventually("all servers are together again", instances.are_together)
+        results = load.results()
+        stopped = time.monotonic()
+    during, after = samples.per_second(began, ended), samples.per_second(ended + 2, stopped - 0.5)
+    waits = {percent: max(result["latency"][f"p{percent}_us"] for result in results) / 1000 for percent in (90, 99)}
+    failed = sum(result["errors"][kind] for result in results for kind in ("connect", "read", "write", "timeout", "protocol"))
+    verdict.figure(f"Redis {name} for {ended - began:.0f} s: {during / sizes.rate:.0%} of the limit admitted, "
+                   f"{after / sizes.rate:.0%} from 2 s after it; in contact after {back:.1f} s; "
+                   f"99th percentile {waits[99]:.1f} ms")
+    most = 1 + 1 / sizes.instances
+    verdict.check(0 < during <= sizes.rate * MOST_ADMITTED, f"{name}: {during:.0f}/s were admitted, of {sizes.rate}/s")
+    verdict.check(after <= sizes.rate * MOST_ADMITTED, f"{name}: afterwards {after:.0f}/s were admitted, of {sizes.rate}/s")
+    verdict.compare_time(during <= sizes.rate * most, f"{name}: more than {most:.0%} of the limit were admitted")
+    verdict.compare_time(during >= sizes.rate * 0.8, f"{name}: fewer than 80 % of the limit were admitted")
+    verdict.compare_time(abs(after / sizes.rate - 1) <= max(sizes.tolerance, 0.05), f"{name}: not correct again after 2 s")
+    verdict.check(failed == 0, f"{name}: {failed} requests failed")
+    # Redis' timeout: whatever waited for it would take that long.
+    verdict.compare_time(waits[90] < 500, f"{name}: one of ten requests took {waits[90]:.0f} ms")
 
 
-def lose_everything(verdict: Verdict, scene: Scene) -> float:
-    """Restarts Redis without its values; returns after how many seconds they are there again."""
-    scene.redis.kill()
-    scene.redis.forget()
-    name = scene.fleet.names[0]
-    time.sleep(1)
-    for instance in scene.fleet.instances:
-        verdict.check(instance.certificate(name) is not None, "a server lost its certificate while Redis was down")
-    scene.redis.start()
-    began = time.monotonic()
-    back = float("inf")
-    while time.monotonic() < began + OBSERVATION_SECONDS:
-        if back == float("inf") and scene.redis.certificates() == len(scene.fleet.names):
-            back = time.monotonic() - began
-        time.sleep(0.1)
-    stored = scene.redis.certificates()
-    verdict.check(stored == len(scene.fleet.names), f"{stored} certificates were written back")
-    return back
-
-
-class Watch(threading.Thread):
-    """Looks for the certificates of some names on all servers: how long after the first the last one uses it."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        super().__init__(daemon=True)
-        self.fleet = fleet
-        self.delays: list[float] = []
-        self.is_finished = threading.Event()
-        step = max(1, len(fleet.names) // SAMPLES)
-        self.names = fleet.names[::step][:SAMPLES]
-
-    def run(self) -> None:
-        seen: dict[str, dict[int, float]] = {name: {} for name in self.names}
-        while not self.is_finished.is_set() and seen:
-            for name, times in list(seen.items()):
-                for number, instance in enumerate(self.fleet.instances):
-                    if number not in times and instance.certificate(name) is not None:
-                        times[number] = time.monotonic()
-                if len(times) == len(self.fleet.instances):
-                    first = min(times.values())
-                    # One that was started meanwhile could not have it earlier.
-                    if all(instance.started < first for instance in self.fleet.instances):
-                        self.delays.append(max(times.values()) - first)
-                    del seen[name]
-            time.sleep(SAMPLE_INTERVAL)
-
-    def finish(self) -> None:
-        self.is_finished.wait(PROPAGATION_SECONDS + 1)
-        self.is_finished.set()
-        self.join()
+def bans(verdict: Verdict, folder: pathlib.Path) -> None:
+    """A ban reaches the others, also those whose Redis was away when it was made."""
+    with Redis(folder) as redis, Instances(folder / "bans", 2, [redis.url], 100) as instances:
+        eventually("all servers are together", instances.are_together)
+        one, other = instances.all
+        one.command("ban", "add", "192.0.2.1", "--for", "1h", "--reason", "a test")
+        took = eventually("the ban has arrived", lambda: "192.0.2.1" in other.command("ban", "list"))
+        redis.process.send_signal(signal.SIGSTOP)
+        one.command("ban", "add", "192.0.2.2", "--for", "1h", "--reason", "a test")
+        one.command("ban", "remove", "192.0.2.1")
+        time.sleep(1.5)
+        redis.process.send_signal(signal.SIGCONT)
+        eventually("the second ban has arrived", lambda: "192.0.2.2" in other.command("ban", "list"))
+        eventually("the first ban is lifted", lambda: "192.0.2.1" not in other.command("ban", "list"))
+        published = other.status()["fleet"]["events_published"]
+        verdict.check(published == 0, f"a server has published {published} bans of another one again")
+        verdict.figure(f"a ban arrives within {took * 1000:.0f} ms, and after an outage")

@@ -6,7 +6,7 @@ import concurrent.futures
 import pathlib
 import subprocess
 
-from ..fleet.redis import Redis
+from ..redis import Redis
 from ..restarts.running import Running
 from ..verdict import Verdict
 

@@ -10,7 +10,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE64URL_NOPAD;
 use serow_message::{Headers, KnownHeader, Method, weight::weighted};
 
-pub(crate) use self::callback::{Exchange, failed};
+pub(crate) use self::callback::{CodeExchange, failed};
 use crate::openid::{
     browser_state::{Attempt, AttemptTexts, BROWSER_LIFETIME, BrowserSecret},
     cookies::{CookieKind, Cookies},
@@ -55,7 +55,7 @@ pub struct Granted {
 
 /// The step that a request leads to.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum LoginStep {
     /// It goes on.
     Passed(Granted),
     /// It goes on, and the session has to be refreshed before.
@@ -63,7 +63,7 @@ pub(crate) enum Step {
     /// The browser is sent to the provider.
     Begin(Box<Beginning>),
     /// The provider has sent the browser back with a code.
-    Exchange(Box<Exchange>),
+    Exchange(Box<CodeExchange>),
     /// The session has ended, if there was one; the provider may end its own.
     LoggedOut(Option<Box<Session>>, Vec<String>),
     /// This is the response.
@@ -86,7 +86,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// Returns the step that a request leads to at this time, in seconds since 1970.
-    pub(crate) fn step(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> Step {
+    pub(crate) fn step(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> LoginStep {
         if request.path == self.settings.callback {
             return self.callback(request, now);
         }
@@ -94,8 +94,8 @@ impl Flow {
             return self.logout(request, now);
         }
         match self.session(request, now) {
-            Some((session, SessionState::Valid)) => Step::Passed(self.granted(&session)),
-            Some((session, SessionState::Due)) => Step::Due(Box::new(session), request.cookies()),
+            Some((session, SessionState::Valid)) => LoginStep::Passed(self.granted(&session)),
+            Some((session, SessionState::Due)) => LoginStep::Due(Box::new(session), request.cookies()),
             Some((_, SessionState::Over)) | None => self.begin(request, now, random),
         }
     }
@@ -126,14 +126,14 @@ impl Flow {
     }
 
     /// Begins a login, if a browser asks for a page.
-    pub(crate) fn begin(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> Step {
+    pub(crate) fn begin(&self, request: &LoginRequest<'_>, now: u64, random: &mut dyn FnMut(&mut [u8])) -> LoginStep {
         if !request.is_navigation() {
             // RFC 9110 §15.5.2 demands a challenge, also where nobody can answer it.
-            return Step::Replied(Reply::status(401).with("www-authenticate", CHALLENGE));
+            return LoginStep::Replied(Reply::status(401).with("www-authenticate", CHALLENGE));
         }
         // Browsers would not send the cookie again, and whoever listens would have the session.
         if !request.is_secure && !is_loopback(request.host) {
-            return Step::Replied(Reply::page(403, "Use https", WITHOUT_TLS, None));
+            return LoginStep::Replied(Reply::page(403, "Use https", WITHOUT_TLS, None));
         }
         let cookies = request.cookies();
         let browser = cookies.find(request.cookie_fields(), CookieKind::Browser);
@@ -162,10 +162,10 @@ impl Flow {
         match Attempt::new(number, ReturnPath::new(&target), now).texts(&self.seal, &browser) {
             Some(texts) => {
                 let redirect_uri = request.url(&self.settings.callback);
-                Step::Begin(Box::new(Beginning { texts, redirect_uri, cookies: set }))
+                LoginStep::Begin(Box::new(Beginning { texts, redirect_uri, cookies: set }))
             }
             // The cipher has failed.
-            None => Step::Replied(unavailable()),
+            None => LoginStep::Replied(unavailable()),
         }
     }
 

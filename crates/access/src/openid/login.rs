@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use crate::openid::{
     cookie_key::CookieKey,
     cookies::Cookies,
-    flow::{Beginning, Exchange, Flow, Granted, LoginRequest, Step, busy, failed, unacceptable, unavailable},
+    flow::{Beginning, CodeExchange, Flow, Granted, LoginRequest, LoginStep, busy, failed, unacceptable, unavailable},
     pages::Reply,
     provider::{ExchangeError, Provider},
     refreshes::{Refresh, RefreshOutcome, Refreshes},
@@ -33,10 +33,10 @@ use crate::openid::{
 /// A login by a provider. Clones are the same.
 #[derive(Clone)]
 pub struct Login {
-    shared: Arc<Shared>,
+    shared: Arc<LoginState>,
 }
 
-struct Shared {
+struct LoginState {
     settings: Arc<LoginSettings>,
     provider: Arc<Provider>,
     /// Set before the first request.
@@ -70,7 +70,7 @@ impl Login {
         let settings = Arc::new(settings);
         let provider = Arc::new(Provider::new(Arc::clone(&settings))?);
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(LoginState {
                 settings,
                 provider,
                 flow: OnceLock::new(),
@@ -119,22 +119,22 @@ impl Login {
         }
         let shared = Arc::clone(&self.shared);
         match step {
-            Step::Passed(granted) => LoginVerdict::Passed(granted),
-            Step::Replied(reply) => LoginVerdict::Replied(reply),
-            Step::LoggedOut(session, cookies) => {
+            LoginStep::Passed(granted) => LoginVerdict::Passed(granted),
+            LoginStep::Replied(reply) => LoginVerdict::Replied(reply),
+            LoginStep::LoggedOut(session, cookies) => {
                 session.iter().for_each(|session| shared.refreshes.end(session, now));
                 let metadata = shared.provider.metadata();
                 LoginVerdict::Replied(flow.logged_out(cookies, metadata.as_deref()))
             }
-            Step::Begin(beginning) => match shared.provider.metadata() {
+            LoginStep::Begin(beginning) => match shared.provider.metadata() {
                 Some(metadata) => LoginVerdict::Replied(flow.authorize(*beginning, &metadata)),
                 None => LoginVerdict::Pending(Box::pin(async move { Err(shared.begin(*beginning).await) })),
             },
-            Step::Exchange(exchange) => {
+            LoginStep::Exchange(exchange) => {
                 let client = request.client;
                 LoginVerdict::Pending(Box::pin(async move { Err(shared.exchange(&exchange, client, now).await) }))
             }
-            Step::Due(session, cookies) => {
+            LoginStep::Due(session, cookies) => {
                 let otherwise = flow.begin(request, now, &mut |bytes| is_random &= rand::fill(bytes).is_ok());
                 LoginVerdict::Pending(Box::pin(async move { shared.refresh(*session, cookies, otherwise, now).await }))
             }
@@ -200,7 +200,7 @@ impl Login {
     }
 }
 
-impl Shared {
+impl LoginState {
     async fn begin(&self, beginning: Beginning) -> Reply {
         match (self.provider.wait_for_metadata().await, self.flow.get()) {
             (Some(metadata), Some(flow)) => flow.authorize(beginning, &metadata),
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    async fn exchange(&self, exchange: &Exchange, client: Option<IpAddr>, now: u64) -> Reply {
+    async fn exchange(&self, exchange: &CodeExchange, client: Option<IpAddr>, now: u64) -> Reply {
         let Some(flow) = self.flow.get() else { return unavailable() };
         let Some(metadata) = self.provider.wait_for_metadata().await else { return unavailable() };
         if let Err(reply) = flow.accept(exchange, &metadata) {
@@ -229,7 +229,13 @@ impl Shared {
     }
 
     /// Refreshes a session, or goes on with this step if the provider has ended it.
-    async fn refresh(&self, session: Session, cookies: Cookies, otherwise: Step, now: u64) -> Result<Granted, Reply> {
+    async fn refresh(
+        &self,
+        session: Session,
+        cookies: Cookies,
+        otherwise: LoginStep,
+        now: u64,
+    ) -> Result<Granted, Reply> {
         let Some(flow) = self.flow.get() else { return Err(unavailable()) };
         let (Refresh { session: due, begin, mut outcome }, sender) = self.refreshes.join(&session, now);
         if let Some(sender) = sender {
@@ -248,8 +254,8 @@ impl Shared {
             Some(RefreshOutcome::Refused) if now < due.tokens_end => due,
             Some(RefreshOutcome::Over | RefreshOutcome::Refused) => {
                 return Err(match otherwise {
-                    Step::Begin(beginning) => self.begin(*beginning).await,
-                    Step::Replied(reply) => reply,
+                    LoginStep::Begin(beginning) => self.begin(*beginning).await,
+                    LoginStep::Replied(reply) => reply,
                     _ => unavailable(),
                 });
             }

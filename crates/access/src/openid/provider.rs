@@ -23,7 +23,7 @@ use tokio::{
 pub use self::provider_thread::ProviderThread;
 use crate::openid::{
     exchange_limit::{CountedExchange, ExchangeLimit},
-    flow::Exchange,
+    flow::CodeExchange,
     metadata::Metadata,
     refreshes::{OutcomeSender, RefreshOutcome},
     session::Session,
@@ -111,12 +111,12 @@ impl Provider {
     /// Exchanges the code of this client for tokens, whose ID token is verified but for its nonce.
     pub(crate) async fn exchange(
         &self,
-        exchange: &Exchange,
+        exchange: &CodeExchange,
         client: Option<IpAddr>,
     ) -> Result<TokenSet, ExchangeError> {
         let counted = self.limit.enter(client).ok_or(ExchangeError::Busy)?;
         let (tokens, received) = oneshot::channel();
-        let Exchange { code, verifier, redirect_uri, .. } = exchange;
+        let CodeExchange { code, verifier, redirect_uri, .. } = exchange;
         let (code, verifier, redirect_uri) = (code.clone(), verifier.clone(), redirect_uri.clone());
         let job = ExchangeJob { code, verifier, redirect_uri, tokens, _counted: counted };
         self.exchanges.try_send(job).map_err(|_| ExchangeError::Busy)?;

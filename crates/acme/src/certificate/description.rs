@@ -8,7 +8,7 @@ use std::{
 use super::MaintainedCertificate;
 use crate::{
     CertificateReport,
-    state::{AuthorityRole, CertificateState, EarlyRenewal, Step},
+    state::{AuthorityRole, CertificateState, CertificateStep, EarlyRenewal},
 };
 
 impl MaintainedCertificate {
@@ -28,7 +28,7 @@ impl MaintainedCertificate {
     /// One line with the failures of all authorities, and what comes next.
     pub(super) fn log_failure(&self, state: &CertificateState, now: SystemTime) {
         let text = self.failure_text(state).unwrap_or_default();
-        if let (Step::Order(AuthorityRole::Fallback), Some(fallback)) = (state.next(now), &self.fallback) {
+        if let (CertificateStep::Order(AuthorityRole::Fallback), Some(fallback)) = (state.next(now), &self.fallback) {
             return tracing::warn!("{self}: {text}; the order goes on at the fallback {}", fallback.directory);
         }
         let wait = state.next_order().and_then(|next| next.duration_since(now).ok()).unwrap_or_default();

@@ -11,16 +11,16 @@ use crate::{
     authority::LOCK_INTERVAL,
     failure::{Failure, FailureKind, StaleState},
     issued::IssuedCertificate,
-    manager::Shared,
+    manager::ManagerState,
     order::{self, OrderContext},
     response_notes,
     schedule::LastOrder,
-    state::{AuthorityRole, Step},
+    state::{AuthorityRole, CertificateStep},
     storage::{Lease, Storage},
 };
 
 impl MaintainedCertificate {
-    pub(crate) async fn ask(&self, shared: &Shared, now: SystemTime) {
+    pub(crate) async fn ask(&self, shared: &ManagerState, now: SystemTime) {
         let identifier = self.issued.borrow().as_ref().and_then(IssuedCertificate::identifier);
         let (window, again) = match (identifier, self.issuer()) {
             // Only the one that has issued a certificate knows when it is to be replaced.
@@ -34,7 +34,7 @@ impl MaintainedCertificate {
         }
     }
 
-    pub(crate) async fn order(&self, shared: &Shared, role: AuthorityRole) {
+    pub(crate) async fn order(&self, shared: &ManagerState, role: AuthorityRole) {
         let authority = shared.authorities.of(role);
         let _permit = tokio::select! {
             // The semaphore is never closed.
@@ -58,7 +58,7 @@ impl MaintainedCertificate {
         // It may have been ordered before the lock was free.
         let is_requested = self.is_renewal_requested();
         self.load(storage, (shared.now)()).await;
-        if self.next((shared.now)()) != Step::Order(role) && !is_requested {
+        if self.next((shared.now)()) != CertificateStep::Order(role) && !is_requested {
             return;
         }
         let outcome = response_notes::scope(async {
@@ -84,7 +84,12 @@ impl MaintainedCertificate {
 
     /// Obtains a certificate from this authority. If the names cannot be validated in one way, it tries the next one at
     /// once, with another order: an authority may not reach one of the ports.
-    async fn obtain(&self, shared: &Shared, role: AuthorityRole, lease: &Lease) -> Result<IssuedCertificate, Failure> {
+    async fn obtain(
+        &self,
+        shared: &ManagerState,
+        role: AuthorityRole,
+        lease: &Lease,
+    ) -> Result<IssuedCertificate, Failure> {
         self.revoke(shared).await?;
         let account = shared.authorities.of(role).account().await?;
         let source = self.source(role);
@@ -130,7 +135,7 @@ impl MaintainedCertificate {
     }
 
     /// Stores and installs a new certificate.
-    async fn keep(&self, shared: &Shared, lease: &Lease, issued: IssuedCertificate) -> Result<(), Failure> {
+    async fn keep(&self, shared: &ManagerState, lease: &Lease, issued: IssuedCertificate) -> Result<(), Failure> {
         let storage = &shared.answers.storage;
         let now = (shared.now)();
         let clock = order::check_clock(&issued, now);
@@ -168,7 +173,7 @@ impl MaintainedCertificate {
     }
 
     /// Logs a failure, and stores it for the next process if this one has the lock.
-    async fn note_failure(&self, shared: &Shared, role: AuthorityRole, failure: &Failure, lease: Option<&Lease>) {
+    async fn note_failure(&self, shared: &ManagerState, role: AuthorityRole, failure: &Failure, lease: Option<&Lease>) {
         let now = (shared.now)();
         self.state.borrow_mut().failed(now, role, failure);
         self.last_order_end.set(Some(now));
@@ -182,7 +187,7 @@ impl MaintainedCertificate {
     }
 
     /// Has the authority revoke the certificate in use, if someone wants that.
-    async fn revoke(&self, shared: &Shared) -> Result<(), Failure> {
+    async fn revoke(&self, shared: &ManagerState) -> Result<(), Failure> {
         if !self.is_revocation_requested.get() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use serow_net::time;
 use super::{Demands, PermissionClient, permission::Permission, state::Exceeded};
 use crate::{
     AcmeSettings, CertificateCommand, CertificateName, CertificateRequest, KeyKind, certificate::MaintainedCertificate,
-    manager::Shared, state::Step, storage::Changes,
+    manager::ManagerState, state::CertificateStep, storage::Changes,
 };
 
 /// The certificates that were ordered on demand.
@@ -50,7 +50,7 @@ impl OnDemandOrders {
     }
 
     /// Looks for the certificate of a name, and renews it while it is used.
-    pub(crate) async fn serve(&self, shared: &Shared, name: CertificateName) {
+    pub(crate) async fn serve(&self, shared: &ManagerState, name: CertificateName) {
         let request = CertificateRequest { names: vec![name.clone()], key: self.key };
         let certificate = Rc::new(MaintainedCertificate::new(&request, &self.settings));
         let name = name.to_string();
@@ -75,12 +75,12 @@ impl OnDemandOrders {
         self.demands.state().end(&name);
     }
 
-    async fn find(&self, shared: &Shared, certificate: &MaintainedCertificate, name: &str) -> Found {
+    async fn find(&self, shared: &ManagerState, certificate: &MaintainedCertificate, name: &str) -> Found {
         certificate.load(&shared.answers.storage, (shared.now)()).await;
         if certificate.is_valid((shared.now)()) {
             return Found::Stored;
         }
-        if let Step::WaitUntil(time) = certificate.next((shared.now)()) {
+        if let CertificateStep::WaitUntil(time) = certificate.next((shared.now)()) {
             // An order has failed; it is not tried again before that time.
             return Found::Nothing(time.duration_since((shared.now)()).unwrap_or_default().min(REFUSED));
         }
@@ -102,7 +102,7 @@ impl OnDemandOrders {
         }
         tracing::info!("{name}: a client requests it, and a certificate is being ordered");
         let deadline = time::now() + MAX_ORDER;
-        while let Step::Order(role) = certificate.next((shared.now)())
+        while let CertificateStep::Order(role) = certificate.next((shared.now)())
             && time::now() < deadline
         {
             certificate.order(shared, role).await;
@@ -133,22 +133,24 @@ impl OnDemandOrders {
     }
 
     /// Renews a certificate until it has expired, which it does if nobody uses it or the program refuses it.
-    async fn maintain(&self, shared: &Shared, certificate: &MaintainedCertificate, name: &str) {
+    async fn maintain(&self, shared: &ManagerState, certificate: &MaintainedCertificate, name: &str) {
         while let Some(rest) = certificate.rest((shared.now)()) {
             shared.reports.set_on_demand(name, certificate.report());
             let now = (shared.now)();
             match certificate.next(now) {
-                Step::Order(role) => match self.may_renew(certificate, name).await {
+                CertificateStep::Order(role) => match self.may_renew(certificate, name).await {
                     Ok(()) => {
                         certificate.order(shared, role).await;
-                        if !matches!(certificate.next((shared.now)()), Step::Order(_)) {
+                        if !matches!(certificate.next((shared.now)()), CertificateStep::Order(_)) {
                             self.demands.state().renewed(name);
                         }
                     }
                     Err(wait) => certificate.wait(wait.min(rest)).await,
                 },
-                Step::AskRenewalWindow => certificate.ask(shared, now).await,
-                Step::WaitUntil(time) => certificate.wait(time.duration_since(now).unwrap_or_default().min(rest)).await,
+                CertificateStep::AskRenewalWindow => certificate.ask(shared, now).await,
+                CertificateStep::WaitUntil(time) => {
+                    certificate.wait(time.duration_since(now).unwrap_or_default().min(rest)).await
+                }
             }
         }
     }

@@ -11,8 +11,8 @@ use super::OrderRate;
 
 /// The state of names that clients request.
 pub(crate) struct DemandState {
-    places: HashMap<Box<str>, Place>,
-    /// Names in the state [`Place::Asking`].
+    places: HashMap<Box<str>, NameState>,
+    /// Names in the state [`NameState::Asking`].
     questions: usize,
     /// Until when a name is refused without another question.
     refused: HashMap<Box<str>, Instant>,
@@ -23,7 +23,7 @@ pub(crate) struct DemandState {
 }
 
 /// The state of a name.
-enum Place {
+enum NameState {
     /// Its certificate is looked for in the store, and its permission asked for.
     Asking(Vec<oneshot::Sender<()>>),
     /// Its certificate is ordered.
@@ -81,21 +81,21 @@ impl DemandState {
         }
         let (sender, receiver) = oneshot::channel();
         match self.places.get_mut(name) {
-            Some(Place::Asking(waiting) | Place::Ordering(waiting)) => {
+            Some(NameState::Asking(waiting) | NameState::Ordering(waiting)) => {
                 // Handshakes that have ended meanwhile must not fill the memory of a long order.
                 waiting.retain(|waiting| !waiting.is_closed());
                 waiting.push(sender);
                 (Answer::Wait, Some(receiver))
             }
             // It has just been installed or removed.
-            Some(Place::Served { is_used }) => {
+            Some(NameState::Served { is_used }) => {
                 *is_used = true;
                 (Answer::Unknown, None)
             }
             None if self.questions >= MAX_QUESTIONS => (Answer::Unknown, None),
             None => {
                 self.questions += 1;
-                self.places.insert(name.into(), Place::Asking(vec![sender]));
+                self.places.insert(name.into(), NameState::Asking(vec![sender]));
                 (Answer::Begin, Some(receiver))
             }
         }
@@ -103,14 +103,14 @@ impl DemandState {
 
     /// A client has requested a name that has a certificate.
     pub(crate) fn note_use(&mut self, name: &str) {
-        if let Some(Place::Served { is_used }) = self.places.get_mut(name) {
+        if let Some(NameState::Served { is_used }) = self.places.get_mut(name) {
             *is_used = true;
         }
     }
 
     /// Whether a client has requested this name since it was last renewed.
     pub(crate) fn is_used(&self, name: &str) -> bool {
-        matches!(self.places.get(name), Some(Place::Served { is_used: true }))
+        matches!(self.places.get(name), Some(NameState::Served { is_used: true }))
     }
 
     /// Whether an order could begin now; if not, its permission need not be asked for.
@@ -126,9 +126,9 @@ impl DemandState {
         self.may_order(now)?;
         self.budget.tokens -= 1.0;
         if let Some(place) = self.places.get_mut(name)
-            && let Place::Asking(waiting) = place
+            && let NameState::Asking(waiting) = place
         {
-            *place = Place::Ordering(std::mem::take(waiting));
+            *place = NameState::Ordering(std::mem::take(waiting));
             self.questions -= 1;
         }
         Ok(())
@@ -136,25 +136,25 @@ impl DemandState {
 
     /// The name has a certificate from the store, or a new one; fails if too many have one.
     pub(crate) fn serve(&mut self, name: &str, is_used: bool) -> Result<(), Exceeded> {
-        let was_counted = self.places.get(name).is_some_and(|place| !matches!(place, Place::Asking(_)));
+        let was_counted = self.places.get(name).is_some_and(|place| !matches!(place, NameState::Asking(_)));
         if !was_counted && self.places.len() - self.questions >= self.limit {
             return Err(Exceeded::Names);
         }
         self.end(name);
-        self.places.insert(name.into(), Place::Served { is_used });
+        self.places.insert(name.into(), NameState::Served { is_used });
         Ok(())
     }
 
     /// The name has been renewed.
     pub(crate) fn renewed(&mut self, name: &str) {
-        if let Some(Place::Served { is_used }) = self.places.get_mut(name) {
+        if let Some(NameState::Served { is_used }) = self.places.get_mut(name) {
             *is_used = false;
         }
     }
 
     /// Nothing more is known about the name. Those who wait go on.
     pub(crate) fn end(&mut self, name: &str) {
-        if let Some(Place::Asking(_)) = self.places.remove(name) {
+        if let Some(NameState::Asking(_)) = self.places.remove(name) {
             self.questions -= 1;
         }
     }

@@ -66,10 +66,10 @@ pub(super) struct Counts {
 /// A certificate authority; clones are the same.
 #[derive(Clone)]
 pub(super) struct SimulatedAuthority {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<AuthorityState>>,
 }
 
-struct State {
+struct AuthorityState {
     origin: &'static str,
     first_serial: u64,
     now: fn() -> SystemTime,
@@ -111,7 +111,7 @@ impl SimulatedAuthority {
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = parameters.self_signed(&key).expect("a certificate");
-        let state = State {
+        let state = AuthorityState {
             origin: "https://ca.example",
             first_serial: 1,
             now,
@@ -192,7 +192,7 @@ impl HttpClient for SimulatedAuthority {
     }
 }
 
-impl State {
+impl AuthorityState {
     /// Nothing where nobody answers.
     fn answer(&mut self, path: &str, body: &[u8]) -> Option<Response<String>> {
         let now = (self.now)();

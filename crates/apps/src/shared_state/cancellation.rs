@@ -4,7 +4,7 @@ use std::{iter, sync::Arc};
 
 use serow_net::monotonic;
 
-use super::{Sent, Shared};
+use super::{ApplicationState, Sent};
 use crate::{
     attempt_notes::AttemptNotes,
     exchange::Exchange,
@@ -13,7 +13,7 @@ use crate::{
     worker_link::WorkerLink,
 };
 
-impl Shared {
+impl ApplicationState {
     /// Takes back the first request that a worker has not begun and that a client still waits for.
     pub(super) fn take_back(&self, link: &WorkerLink) -> Option<PoolRequest<Arc<Sent>>> {
         while let Some(ticket) = untaken(link) {

@@ -6,7 +6,7 @@ use serow_gateway::{CrashingRequests, RequestLine};
 use serow_message::StatusCode;
 use serow_net::monotonic;
 
-use super::{Sent, Shared};
+use super::{ApplicationState, Sent};
 use crate::{
     exchange::Event,
     messages,
@@ -15,7 +15,7 @@ use crate::{
     worker_link::WorkerLink,
 };
 
-impl Shared {
+impl ApplicationState {
     /// A worker is gone, and all its replies have been read: other workers get its requests, where that is safe.
     pub(crate) fn lose(&self, link: &WorkerLink) {
         let lost = self.pool().lost(link.number);

@@ -4,7 +4,7 @@ use std::{fs, io, time::Duration};
 
 use bytes::Bytes;
 use serow_cache::{
-    CacheRules, Exchange, PurgeMode, PurgeTarget, Storable, StoredContent, StoringRequest, TagNames, Time, encode,
+    CacheRules, ExchangeTimes, PurgeMode, PurgeTarget, Storable, StoredContent, StoringRequest, TagNames, Time, encode,
     storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -40,7 +40,7 @@ fn insert(disk: &DiskStore, store: &MemoryStore) -> (Key, Resource) {
         no_store: false,
         set_fields: &[],
     };
-    let exchange = Exchange { sent: now, received: now };
+    let exchange = ExchangeTimes { sent: now, received: now };
     let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredContent::File(file.finish().unwrap()).into();
     assert!(store.insert(key, store.version(), Storable { head, body, scope: 0, tags }));

@@ -20,8 +20,8 @@ use std::{
 
 use bytes::Bytes;
 use serow_cache::{
-    CacheRules, ContentRange, Exchange, Extent, Key, MemoryStore, Storable, StoredBody, StoredContent, StoringRequest,
-    TagNames, Time, storable,
+    CacheRules, ContentRange, ExchangeTimes, Extent, Key, MemoryStore, Storable, StoredBody, StoredContent,
+    StoringRequest, TagNames, Time, storable,
 };
 use serow_cache_disk::{DiskStore, DiskThread, prepare};
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -135,7 +135,7 @@ fn response(tags: &str, body: &str) -> Storable {
         no_store: false,
         set_fields: &[],
     };
-    let exchange = Exchange { sent: NOW, received: NOW };
+    let exchange = ExchangeTimes { sent: NOW, received: NOW };
     let (head, _) = storable(request, StatusCode::OK, &response, &CacheRules::default(), exchange).unwrap();
     Storable { head, body: Bytes::from(body.to_owned()).into(), scope: 0, tags }
 }

@@ -14,7 +14,7 @@ fn store(
     let request = headers(&[]);
     let request =
         StoringRequest { method: &Method::GET, headers: &request, has_credentials, no_store, set_fields: &[] };
-    let exchange = Exchange { sent: NOW, received: NOW };
+    let exchange = ExchangeTimes { sent: NOW, received: NOW };
     let status = StatusCode::from_u16(status).unwrap();
     storable(request, status, &headers(fields), &CacheRules::default(), exchange)
 }
@@ -118,7 +118,7 @@ fn a_part_is_stored_as_what_is_there_of_the_whole() {
         no_store: false,
         set_fields: &[],
     };
-    let exchange = Exchange { sent: NOW, received: NOW };
+    let exchange = ExchangeTimes { sent: NOW, received: NOW };
     let part = [("content-range", "bytes 0-4/10"), ("etag", "\"a\""), ("content-length", "5")];
     let store = |status, fields: &[(&str, &str)]| {
         let fields = headers(&[&part, fields].concat());
@@ -158,7 +158,7 @@ fn responses_to_requests_with_cookies_need_a_lifetime() {
         (&[("cache-control", "no-cache"), ("etag", "\"a\"")], Some(NotStored::Credentials)),
         (&[("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(NotStored::Credentials)),
     ] {
-        let exchange = Exchange { sent: NOW, received: NOW };
+        let exchange = ExchangeTimes { sent: NOW, received: NOW };
         let found = storable(request, StatusCode::OK, &headers(fields), &CacheRules::default(), exchange);
         assert_eq!(found.err(), expected, "{fields:?}");
     }

@@ -11,7 +11,8 @@ use std::{
 };
 
 use serow_cache::{
-    CacheRules, Exchange, Key, MemoryStore, PurgeMode, PurgeTarget, Storable, StoringRequest, TagNames, Time, storable,
+    CacheRules, ExchangeTimes, Key, MemoryStore, PurgeMode, PurgeTarget, Storable, StoringRequest, TagNames, Time,
+    storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
 
@@ -25,7 +26,7 @@ fn response(tags: &str) -> Storable {
     headers.append("surrogate-key", tags).unwrap();
     let tags = TagNames::take(&mut headers);
     let now = Time::from_seconds(1_700_000_000);
-    let (request, exchange) = (Headers::new(), Exchange { sent: now, received: now });
+    let (request, exchange) = (Headers::new(), ExchangeTimes { sent: now, received: now });
     let request = StoringRequest {
         method: &Method::GET,
         headers: &request,

@@ -8,7 +8,7 @@ use std::{ops::Range, time::Duration};
 use bytes::Bytes;
 use proptest::prelude::*;
 use serow_cache::{
-    CacheRules, Exchange, Key, MemoryStore, PurgeMode, PurgeTarget, Selection, Storable, Stored, StoredBody,
+    CacheRules, ExchangeTimes, Key, MemoryStore, PurgeMode, PurgeTarget, Selection, Storable, Stored, StoredBody,
     StoredContent, StoringRequest, TagNames, Time, select_of_part, storable,
 };
 use serow_message::{Headers, Method, Scheme, StatusCode};
@@ -74,7 +74,7 @@ fn store(memory: &MemoryStore, now: Time, version: u8, range: Option<Range<u64>>
         no_store: false,
         set_fields: &[],
     };
-    let exchange = Exchange { sent: now, received: now };
+    let exchange = ExchangeTimes { sent: now, received: now };
     let (head, extent) = storable(request, status, &response, &CacheRules::default(), exchange).unwrap();
     let body = StoredBody::new(StoredContent::Memory(Bytes::from(bytes)), extent).unwrap();
     memory.insert(key(), memory.version(), Storable { head, body, scope: 0, tags: TagNames::default() });

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use proptest::{prelude::*, sample::select};
 use serow_cache::{
-    CacheRules, Exchange, RequestControl, ResponseControl, Reuse, StoringRequest, Time, reuse, storable,
+    CacheRules, ExchangeTimes, RequestControl, ResponseControl, Reuse, StoringRequest, Time, reuse, storable,
 };
 use serow_message::{Headers, Method, StatusCode};
 
@@ -133,7 +133,7 @@ fn ours(case: &Case) -> bool {
         set_fields: &[],
     };
     let received = Time::from_seconds(RECEIVED);
-    let exchange = Exchange { sent: received, received };
+    let exchange = ExchangeTimes { sent: received, received };
     let status = StatusCode::from_u16(case.status).unwrap();
     let Ok((stored, _)) = storable(request, status, &response, &CacheRules::default(), exchange) else { return false };
     let now = Time::from_seconds(RECEIVED + case.later);

@@ -18,7 +18,7 @@ use crate::fetch::{
 /// A client of other servers. Clones share its connections, which belong to the thread of [`FetchClient::start`].
 #[derive(Clone, Debug)]
 pub struct FetchClient {
-    exchanges: mpsc::UnboundedSender<Exchange>,
+    exchanges: mpsc::UnboundedSender<PendingFetch>,
 }
 
 /// How much time and memory a request may take.
@@ -32,7 +32,7 @@ pub struct FetchLimits {
 
 /// A request, and where its response goes.
 #[derive(Debug)]
-struct Exchange {
+struct PendingFetch {
     request: Request<Bytes>,
     response: oneshot::Sender<Result<Response<Bytes>, FetchError>>,
 }
@@ -53,9 +53,9 @@ impl FetchClient {
     #[must_use]
     pub fn start(connector: TlsConnector, limits: FetchLimits) -> Self {
         let connections = Rc::new(Connections::new(connector, limits));
-        let (exchanges, mut received) = mpsc::unbounded_channel::<Exchange>();
+        let (exchanges, mut received) = mpsc::unbounded_channel::<PendingFetch>();
         spawn_local(async move {
-            while let Some(Exchange { request, response }) = received.recv().await {
+            while let Some(PendingFetch { request, response }) = received.recv().await {
                 let connections = Rc::clone(&connections);
                 // The caller may no longer wait for the response.
                 spawn_local(async move { response.send(connections.send(&request).await).is_ok() });
@@ -73,7 +73,7 @@ impl FetchClient {
         let host = host_of(&request);
         let ended = || FetchError::new(host.clone(), "was not asked: the client has ended".to_owned().into());
         let (sender, receiver) = oneshot::channel();
-        self.exchanges.send(Exchange { request, response: sender }).map_err(|_| ended())?;
+        self.exchanges.send(PendingFetch { request, response: sender }).map_err(|_| ended())?;
         receiver.await.map_err(|_| ended())?
     }
 }

@@ -62,7 +62,7 @@ fn trusted_proxies_are_never_banned() {
 
 #[test]
 fn the_ban_that_ends_first_makes_room() {
-    let bans = Bans { shared: Arc::new(Shared::new(TrustedProxies::default(), 3)) };
+    let bans = Bans { shared: Arc::new(BanState::new(TrustedProxies::default(), 3)) };
     for (number, length) in [(1, 50), (2, 10), (3, 90), (4, 30), (4, 40)] {
         add(&bans, number, length, BanOrigin::Limit, 0);
     }

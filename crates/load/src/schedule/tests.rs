@@ -17,13 +17,13 @@ impl Wake for Woken {
 
 /// Somebody who asks at made-up moments.
 struct Asker {
-    place: Place,
+    place: SchedulePlace,
     woken: Arc<Woken>,
 }
 
 impl Asker {
     fn new() -> Self {
-        Self { place: Place::default(), woken: Arc::default() }
+        Self { place: SchedulePlace::default(), woken: Arc::default() }
     }
 
     /// When the request that may be sent was due, in milliseconds; `None` to wait.
@@ -147,7 +147,7 @@ fn a_request_that_would_be_due_at_the_end_is_not_planned() {
 fn requests_that_are_due_in_the_warm_up_do_not_count() {
     let left = Arc::new(AtomicU64::new(1));
     let schedule = planned(0, 100.0, 20, None, Some(Arc::clone(&left)));
-    let mut place = Place::default();
+    let mut place = SchedulePlace::default();
     let mut ask = || schedule.poll_next(&mut Context::from_waker(Waker::noop()), &mut place, || milliseconds(90));
     for (due, counts, rest) in [(0, false, 1), (10, false, 1), (20, true, 0)] {
         assert_eq!(ask(), Poll::Ready(Some(Permit { due: Some(milliseconds(due)), counts })));

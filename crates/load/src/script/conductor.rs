@@ -6,7 +6,7 @@ use mlua::{AnyUserData, ObjectLike, Table};
 
 use super::{
     Script, ScriptError, ScriptTarget, Seat,
-    state::State,
+    state::ScriptState,
     statistics,
     thread::{Link, ThreadObject},
 };
@@ -14,7 +14,7 @@ use crate::Results;
 
 /// The script in the main thread. The workers serve it until it is dropped.
 pub struct Conductor {
-    state: State,
+    state: ScriptState,
     output: AnyUserData,
     script: Script,
     target: Arc<ScriptTarget>,
@@ -31,7 +31,7 @@ impl Conductor {
     ///
     /// An error in the script.
     pub fn load(script: &Script, target: ScriptTarget) -> Result<Self, ScriptError> {
-        let state = State::new(script.name(), &target)?;
+        let state = ScriptState::new(script.name(), &target)?;
         let output: AnyUserData = state.lua.globals().get::<Table>("io")?.get("stdout")?;
         // The output of scripts goes through a buffer of C's, and ours does not: without this the order would change.
         output.call_method::<()>("setvbuf", "line")?;

@@ -11,7 +11,7 @@ use super::{
     fields::Fields,
     kind,
     seat::Inbox,
-    state::State,
+    state::ScriptState,
     thread::{Message, Orders},
 };
 
@@ -27,12 +27,12 @@ pub struct ScriptRunner {
     last: Option<(LuaString, Bytes)>,
     fields: Fields,
     orders: Rc<Orders>,
-    state: State,
+    state: ScriptState,
     inbox: Inbox,
 }
 
 impl ScriptRunner {
-    pub(super) fn new(state: State, orders: Rc<Orders>, inbox: Inbox) -> mlua::Result<Self> {
+    pub(super) fn new(state: ScriptState, orders: Rc<Orders>, inbox: Inbox) -> mlua::Result<Self> {
         Ok(Self {
             request: state.hooks.get("request")?,
             response: state.hooks.get("response")?,

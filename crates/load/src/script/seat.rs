@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Script, ScriptError, ScriptRunner, ScriptTarget,
-    state::State,
+    state::ScriptState,
     thread::{Message, Orders, ThreadObject},
 };
 
@@ -33,7 +33,7 @@ impl Seat {
     pub fn into_runner(self) -> Option<ScriptRunner> {
         let orders = Rc::new(Orders::default());
         orders.address.set(self.target.address);
-        let mut loaded: Option<State> = None;
+        let mut loaded: Option<ScriptState> = None;
         loop {
             match self.inbox.recv().ok()? {
                 Message::Load(answer) => {
@@ -47,15 +47,15 @@ impl Seat {
         }
     }
 
-    fn load(&self, orders: &Rc<Orders>) -> Result<State, ScriptError> {
-        let state = State::new(self.script.name(), &self.target)?;
+    fn load(&self, orders: &Rc<Orders>) -> Result<ScriptState, ScriptError> {
+        let state = ScriptState::new(self.script.name(), &self.target)?;
         state.execute(&self.script)?;
         state.wrk.set("thread", ThreadObject::Own(Rc::clone(orders)))?;
         Ok(state)
     }
 
     /// `init(args)`: the URL is `args[0]`.
-    fn initialise(&self, state: &State) -> Result<(), ScriptError> {
+    fn initialise(&self, state: &ScriptState) -> Result<(), ScriptError> {
         let arguments = state.lua.create_table()?;
         for (index, argument) in iter::once(&self.target.url).chain(&self.target.arguments).enumerate() {
             arguments.raw_set(index, argument.as_str())?;

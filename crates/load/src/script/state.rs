@@ -5,7 +5,7 @@ use mlua::{FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value, chu
 use super::{Script, ScriptError, ScriptTarget, address, debug, error::PRELUDE};
 
 /// A Lua state for a script.
-pub(super) struct State {
+pub(super) struct ScriptState {
     pub(super) lua: Lua,
     /// The global table, of which scripts may replace every function.
     pub(super) wrk: Table,
@@ -15,7 +15,7 @@ pub(super) struct State {
     script: Box<str>,
 }
 
-impl State {
+impl ScriptState {
     /// A state with the table `wrk` in it, for a script of this name.
     pub(super) fn new(script: &str, target: &ScriptTarget) -> mlua::Result<Self> {
         let lua = Lua::new();

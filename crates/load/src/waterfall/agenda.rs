@@ -9,12 +9,12 @@ use super::ResourceSpec;
 /// The steps, the next one first.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda {
-    steps: VecDeque<(Duration, Step)>,
+    steps: VecDeque<(Duration, AgendaStep)>,
 }
 
 /// A step for the resource with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum AgendaStep {
     Ask(usize),
     Change(usize, Priority),
 }
@@ -22,8 +22,9 @@ pub(super) enum Step {
 impl Agenda {
     pub(super) fn new(specs: &[ResourceSpec]) -> Self {
         let steps = specs.iter().enumerate().flat_map(|(resource, spec)| {
-            let changes = spec.changes.iter().map(move |change| (change.at, Step::Change(resource, change.priority)));
-            [(spec.after, Step::Ask(resource))].into_iter().chain(changes)
+            let changes =
+                spec.changes.iter().map(move |change| (change.at, AgendaStep::Change(resource, change.priority)));
+            [(spec.after, AgendaStep::Ask(resource))].into_iter().chain(changes)
         });
         let mut steps: Vec<_> = steps.collect();
         // Stable: what has no delay of its own stays in the order that was written.
@@ -37,14 +38,14 @@ impl Agenda {
     }
 
     /// The next thing, if it is due.
-    pub(super) fn take_due(&mut self, elapsed: Duration) -> Option<Step> {
+    pub(super) fn take_due(&mut self, elapsed: Duration) -> Option<AgendaStep> {
         self.next_moment().filter(|moment| *moment <= elapsed)?;
         self.steps.pop_front().map(|(_, step)| step)
     }
 
     /// Whether something is still to be asked for.
     pub(super) fn has_requests(&self) -> bool {
-        self.steps.iter().any(|(_, step)| matches!(step, Step::Ask(_)))
+        self.steps.iter().any(|(_, step)| matches!(step, AgendaStep::Ask(_)))
     }
 }
 
@@ -67,11 +68,11 @@ mod tests {
         }
         let (one, sharing) = (Priority { urgency: 1, incremental: false }, Priority { urgency: 3, incremental: true });
         let expected = [
-            (0, Step::Ask(1)),
-            (0, Step::Ask(2)),
-            (1, Step::Change(1, sharing)),
-            (2, Step::Ask(0)),
-            (3, Step::Change(0, one)),
+            (0, AgendaStep::Ask(1)),
+            (0, AgendaStep::Ask(2)),
+            (1, AgendaStep::Change(1, sharing)),
+            (2, AgendaStep::Ask(0)),
+            (3, AgendaStep::Change(0, one)),
         ];
         assert_eq!(steps, expected);
     }

@@ -66,8 +66,14 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
         () = &mut interrupted => return Err(FetchError::Interrupted),
     };
     match opened {
-        Opened::Http2(opened) => follow(plan, alarm, *opened, interrupted).await,
-        Opened::Http3(opened) => follow(plan, alarm, *opened, interrupted).await,
+        Opened::Http2(opened) => {
+            let (connection, recording) = *opened;
+            follow(plan, alarm, connection, recording, interrupted).await
+        }
+        Opened::Http3(opened) => {
+            let (connection, recording) = *opened;
+            follow(plan, alarm, connection, recording, interrupted).await
+        }
     }
 }
 
@@ -125,7 +131,8 @@ fn begin(plan: &Plan, now: Duration) -> Recording {
 async fn follow<C: Connection>(
     plan: &Plan,
     alarm: Alarm,
-    (connection, recording): (C, Recording),
+    connection: C,
+    recording: Recording,
     mut interrupted: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Recording, FetchError> {
     let now = recording.clock;

@@ -26,10 +26,10 @@ use crate::cgi::{body_feed::feed, output::Output, program, program_search::Searc
 
 /// CGI programs. Clones share the limit of processes.
 #[derive(Clone, Debug)]
-pub struct Cgi(Arc<Shared>);
+pub struct Cgi(Arc<CgiState>);
 
 #[derive(Debug)]
-struct Shared {
+struct CgiState {
     settings: CgiSettings,
     running: AtomicUsize,
     queue: WaitingQueue,
@@ -38,13 +38,13 @@ struct Shared {
 
 /// A process's place among those that may run at a time.
 #[derive(Debug)]
-pub(crate) struct Permit(Arc<Shared>);
+pub(crate) struct Permit(Arc<CgiState>);
 
 /// A request, as the log names it.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     summary: Arc<RequestSummary>,
-    shared: Arc<Shared>,
+    shared: Arc<CgiState>,
 }
 
 impl Cgi {
@@ -56,7 +56,7 @@ impl Cgi {
     pub fn new(settings: CgiSettings) -> io::Result<Self> {
         settings.check()?;
         let (running, queue, log) = (AtomicUsize::new(0), WaitingQueue::default(), LogLimit::new());
-        Ok(Self(Arc::new(Shared { settings, running, queue, log })))
+        Ok(Self(Arc::new(CgiState { settings, running, queue, log })))
     }
 
     /// The settings.
@@ -99,7 +99,7 @@ impl Handler for Cgi {
     }
 }
 
-async fn answer(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, ErrorReason> {
+async fn answer(shared: &Arc<CgiState>, request: &mut Request) -> Result<Response, ErrorReason> {
     let (settings, method) = (&shared.settings, request.method.clone());
     if method == Method::CONNECT {
         return Err(StatusCode::NOT_IMPLEMENTED.into());
@@ -126,7 +126,7 @@ async fn answer(shared: &Arc<Shared>, request: &mut Request) -> Result<Response,
         let text = format_args!("cannot run {}: {error}", program.display());
         asked.refuse(StatusCode::INTERNAL_SERVER_ERROR, text)
     };
-    let started = program::run(program, &variables, content, (settings, &asked, permit)).await;
+    let started = program::run(program, &variables, content, settings, &asked, permit).await;
     let (pipe, lifeline) = started.map_err(cannot_run)?;
     let output = Output::new(pipe, lifeline, &method, settings.timeout, asked.clone());
     let mut output = output.map_err(cannot_run)?;
@@ -202,7 +202,7 @@ fn length(content: &BufferedContent) -> u64 {
 }
 
 /// A place for a process; waits for one.
-async fn permit(shared: &Arc<Shared>) -> Result<Permit, ErrorReason> {
+async fn permit(shared: &Arc<CgiState>) -> Result<Permit, ErrorReason> {
     let most = shared.settings.processes.get();
     let choose = || {
         let count = |running: usize| (running < most).then_some(running + 1);

@@ -50,7 +50,9 @@ pub(crate) async fn run(
     program: &Path,
     variables: &Variables,
     body: BufferedContent,
-    (settings, asked, permit): (&CgiSettings, &Asked, Permit),
+    settings: &CgiSettings,
+    asked: &Asked,
+    permit: Permit,
 ) -> io::Result<(OwnedFd, Lifeline)> {
     let (output, output_writer) = io::pipe()?;
     let (errors, errors_writer) = io::pipe()?;

@@ -9,19 +9,19 @@ use serow_proxy::{
 };
 
 use crate::commands::{
-    generation::CommandGeneration,
+    command_generation::CommandGeneration,
     settings::{Binding, CommandSettings},
 };
 
 /// Any program as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
 pub struct CommandApplication {
-    shared: Arc<Shared>,
+    shared: Arc<CommandState>,
 }
 
 /// The state that all threads share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct CommandState {
     pub(crate) settings: CommandSettings,
     pub(crate) upstream: Upstream,
 }
@@ -47,7 +47,7 @@ impl CommandApplication {
             crashes: Some(CrashSettings { min_servers: least_copies(&settings), successor: Successor::Elsewhere }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
-        Self { shared: Arc::new(Shared { settings, upstream }) }
+        Self { shared: Arc::new(CommandState { settings, upstream }) }
     }
 
     /// Starts the copies and waits until they can answer. It blocks the thread meanwhile: in an async function, call it

@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use crate::commands::{
-    application::Shared,
+    application::CommandState,
     program_socket::{ProgramSocket, ProgramSockets, has_waiting},
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Copy {
     pub(crate) number: u64,
     /// Its index among the copies, from 1.
     pub(crate) place: usize,
-    pub(crate) stage: Stage,
+    pub(crate) stage: CopyStage,
     pub(crate) born: Instant,
     /// Whether another copy will replace it.
     pub(crate) is_replaced: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Copy {
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum CopyStage {
     /// It does not answer yet.
     Starting,
     /// It answers, but gets no requests yet.
@@ -79,9 +79,11 @@ pub(crate) enum CopyMessage {
 impl Copy {
     /// Starts one, with this number in this place of this generation.
     pub(crate) fn start(
-        shared: &Arc<Shared>,
+        shared: &Arc<CommandState>,
         program_sockets: &ProgramSockets,
-        (number, place, generation): (u64, usize, u64),
+        number: u64,
+        place: usize,
+        generation: u64,
         messages: &MessageSender<CopyMessage>,
     ) -> io::Result<Self> {
         let settings = &shared.settings;
@@ -112,7 +114,7 @@ impl Copy {
         Ok(Self {
             number,
             place,
-            stage: Stage::Starting,
+            stage: CopyStage::Starting,
             born: Instant::now(),
             is_replaced: false,
             lifetime: settings.run.lifetime.map(Lifetime::random),
@@ -128,7 +130,7 @@ impl Copy {
 
     /// It answers.
     pub(crate) fn is_ready(&mut self) {
-        self.stage = Stage::Ready;
+        self.stage = CopyStage::Ready;
         self.last_lines.borrow_mut().clear();
     }
 
@@ -159,7 +161,7 @@ impl Copy {
 
     /// Asks it to exit, with all processes that it started, since many programs are started by another one.
     pub(crate) fn terminate(&mut self) {
-        self.stage = Stage::Ending(Instant::now());
+        self.stage = CopyStage::Ending(Instant::now());
         self.signal(Signal::TERM);
     }
 
@@ -191,7 +193,7 @@ fn pid(child: &Child) -> Option<Pid> {
 }
 
 /// The command of a copy that is reached there.
-fn command(shared: &Shared, program_socket: &ProgramSocket) -> io::Result<Command> {
+fn command(shared: &CommandState, program_socket: &ProgramSocket) -> io::Result<Command> {
     let settings = &shared.settings;
     let arguments = settings.command.iter().map(|argument| program_socket.insert(argument));
     let mut words = settings.launcher.iter().cloned().chain(arguments);
@@ -206,7 +208,7 @@ fn command(shared: &Shared, program_socket: &ProgramSocket) -> io::Result<Comman
 
 /// Writes its lines to the log, and keeps the last ones.
 fn listen(
-    shared: &Arc<Shared>,
+    shared: &Arc<CommandState>,
     place: usize,
     pipe: OwnedFd,
     last_lines: Rc<RefCell<VecDeque<String>>>,
@@ -245,7 +247,7 @@ async fn watch(
 
 /// Asks until it answers.
 async fn wait_for_answer(
-    shared: Arc<Shared>,
+    shared: Arc<CommandState>,
     server: ServerSettings,
     socket: Option<OwnedFd>,
     number: u64,

@@ -32,7 +32,7 @@ pub(crate) enum ProgramSockets {
     /// Each at a unix socket of its own in this folder.
     Folder(PrivateFolder),
     /// All at this socket.
-    Shared(TcpListener, SocketAddr),
+    CommandState(TcpListener, SocketAddr),
 }
 
 /// Where one copy is reached.
@@ -52,7 +52,7 @@ impl ProgramSockets {
             Binding::Inherit => {
                 let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
                 let address = socket.local_addr()?;
-                Self::Shared(socket, address)
+                Self::CommandState(socket, address)
             }
         })
     }
@@ -62,7 +62,7 @@ impl ProgramSockets {
         Ok(match self {
             Self::Ports => ProgramSocket::Port(free_port()?),
             Self::Folder(folder) => ProgramSocket::Path(folder.path().join(format!("{number}.sock"))),
-            Self::Shared(_, address) => ProgramSocket::Inherited(*address),
+            Self::CommandState(_, address) => ProgramSocket::Inherited(*address),
         })
     }
 
@@ -70,7 +70,7 @@ impl ProgramSockets {
     pub(crate) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
         match self {
             Self::Ports | Self::Folder(_) => drop(command.stdin(Stdio::null())),
-            Self::Shared(socket, address) => {
+            Self::CommandState(socket, address) => {
                 // The launcher puts it where it is looked for.
                 command.stdin(Stdio::from(OwnedFd::from(socket.try_clone()?)));
                 describe_socket(command, &address.to_string(), generation);
@@ -82,7 +82,7 @@ impl ProgramSockets {
     /// Another descriptor of the socket that all copies have.
     pub(crate) fn shared_socket(&self) -> io::Result<Option<OwnedFd>> {
         match self {
-            Self::Shared(socket, _) => socket.as_fd().try_clone_to_owned().map(Some),
+            Self::CommandState(socket, _) => socket.as_fd().try_clone_to_owned().map(Some),
             Self::Ports | Self::Folder(_) => Ok(None),
         }
     }

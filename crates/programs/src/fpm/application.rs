@@ -15,17 +15,17 @@ use serow_proxy::{
     Upstream, UpstreamSettings, UpstreamTimeouts,
 };
 
-use crate::fpm::{generation::FpmGeneration, settings::FpmSettings};
+use crate::fpm::{fpm_generation::FpmGeneration, settings::FpmSettings};
 
 /// php-fpm as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
 pub struct FpmApplication {
-    shared: Arc<Shared>,
+    shared: Arc<FpmState>,
 }
 
 /// The state that all threads share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct FpmState {
     pub(crate) settings: FpmSettings,
     pub(crate) upstream: Upstream,
     /// Whether children had requests lately, so that they have to be looked at.
@@ -60,7 +60,7 @@ impl FpmApplication {
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         let (is_active, requests) = (AtomicBool::new(true), AtomicU64::new(0));
-        Self { shared: Arc::new(Shared { settings, upstream, is_active, requests }) }
+        Self { shared: Arc::new(FpmState { settings, upstream, is_active, requests }) }
     }
 
     /// Starts php-fpm and waits until all children can answer. It blocks the thread meanwhile: in an async function, call it
@@ -110,7 +110,7 @@ impl FpmApplication {
     }
 }
 
-impl Shared {
+impl FpmState {
     /// Notes at a look whether all children are quiet.
     pub(crate) fn note_activity(&self, is_quiet: bool) {
         let requests = self.upstream.servers().iter().map(|server| server.requests()).sum();

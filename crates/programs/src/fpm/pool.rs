@@ -21,7 +21,7 @@ pub(crate) struct Pool {
     /// Its index among those of its master, from 0.
     index: usize,
     socket: PoolSocket,
-    stage: Stage,
+    stage: ChildStage,
     since: Instant,
     /// Whether a connection waited in the socket at the last look.
     had_waiting: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Pool {
 
 /// How far it is.
 #[derive(Debug)]
-enum Stage {
+enum ChildStage {
     /// The child is idle, and gets requests as soon as it may.
     Ready,
     /// It gets requests.
@@ -71,7 +71,7 @@ impl Pool {
         };
         Ok(Self {
             index,
-            stage: Stage::Holding(Purpose::Serve, socket.hold()?),
+            stage: ChildStage::Holding(Purpose::Serve, socket.hold()?),
             socket,
             since: Instant::now(),
             had_waiting: false,
@@ -90,39 +90,39 @@ impl Pool {
 
     /// Its server, if it gets requests.
     pub(crate) fn serving(&self) -> Option<&ServerSettings> {
-        matches!(self.stage, Stage::Serving).then_some(&self.settings)
+        matches!(self.stage, ChildStage::Serving).then_some(&self.settings)
     }
 
     /// Whether its child is idle but gets no requests yet.
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.stage, Stage::Ready)
+        matches!(self.stage, ChildStage::Ready)
     }
 
     /// Whether its child is idle and gets no more requests.
     pub(crate) fn is_idle(&self) -> bool {
-        matches!(self.stage, Stage::Idle)
+        matches!(self.stage, ChildStage::Idle)
     }
 
     /// Whether it is all there is to do, to serve.
     pub(crate) fn is_quiet(&self) -> bool {
-        matches!(self.stage, Stage::Serving) && self.active() == 0
+        matches!(self.stage, ChildStage::Serving) && self.active() == 0
     }
 
     /// Whether it has waited in vain for the child to become idle, for this long.
     pub(crate) fn is_late(&self, limit: Duration) -> bool {
-        matches!(self.stage, Stage::Holding(..)) && self.since.elapsed() >= limit
+        matches!(self.stage, ChildStage::Holding(..)) && self.since.elapsed() >= limit
     }
 
     /// A ready child gets requests.
     pub(crate) fn serve(&mut self) {
-        if let Stage::Ready = self.stage {
-            self.enter(Stage::Serving);
+        if let ChildStage::Ready = self.stage {
+            self.enter(ChildStage::Serving);
         }
     }
 
     /// The entry of its server in the proxy, from this list.
     pub(crate) fn note_server(&mut self, servers: &[Arc<Server>]) {
-        if self.server.is_none() && matches!(self.stage, Stage::Serving) {
+        if self.server.is_none() && matches!(self.stage, ChildStage::Serving) {
             self.server = servers.iter().find(|server| *server.settings() == self.settings).cloned();
         }
     }
@@ -130,18 +130,18 @@ impl Pool {
     /// It gets no more requests.
     pub(crate) fn retire(&mut self) {
         match &mut self.stage {
-            Stage::Serving | Stage::Draining(_) => self.enter(Stage::Draining(Purpose::Stop)),
-            Stage::Ready => self.enter(Stage::Idle),
-            Stage::Holding(purpose, _) => *purpose = Purpose::Stop,
-            Stage::Idle => {}
+            ChildStage::Serving | ChildStage::Draining(_) => self.enter(ChildStage::Draining(Purpose::Stop)),
+            ChildStage::Ready => self.enter(ChildStage::Idle),
+            ChildStage::Holding(purpose, _) => *purpose = Purpose::Stop,
+            ChildStage::Idle => {}
         }
     }
 
     /// A look at the child. Returns whether the list of servers has changed.
     pub(crate) fn look(&mut self, settings: &FpmSettings, master: &Master) -> bool {
         match self.stage {
-            Stage::Serving => self.look_while_serving(settings, master),
-            Stage::Draining(purpose) => {
+            ChildStage::Serving => self.look_while_serving(settings, master),
+            ChildStage::Draining(purpose) => {
                 // It is not among the servers any more.
                 self.socket.take_back();
                 // A request that was just assigned may not be counted yet; if the child goes on, that does no harm.
@@ -151,11 +151,11 @@ impl Pool {
                 }
                 false
             }
-            Stage::Holding(purpose, _) => {
+            ChildStage::Holding(purpose, _) => {
                 self.look_while_holding(purpose, settings, master);
                 false
             }
-            Stage::Ready | Stage::Idle => false,
+            ChildStage::Ready | ChildStage::Idle => false,
         }
     }
 
@@ -173,11 +173,11 @@ impl Pool {
         }
         if self.is_stuck() {
             // First it leaves the servers, so that no request follows.
-            self.enter(Stage::Draining(Purpose::Serve));
+            self.enter(ChildStage::Draining(Purpose::Serve));
             return true;
         }
         if self.is_to_be_replaced(settings, master) {
-            self.enter(Stage::Draining(Purpose::Replace));
+            self.enter(ChildStage::Draining(Purpose::Replace));
             return true;
         }
         false
@@ -204,7 +204,7 @@ impl Pool {
         match purpose {
             Purpose::Serve => {
                 self.process = master.child(self.index);
-                self.enter(Stage::Ready);
+                self.enter(ChildStage::Ready);
             }
             Purpose::Replace => {
                 self.kill_child(master);
@@ -212,7 +212,7 @@ impl Pool {
                 self.lifetime = settings.run.lifetime.map(Lifetime::random);
                 self.hold(Purpose::Serve);
             }
-            Purpose::Stop => self.enter(Stage::Idle),
+            Purpose::Stop => self.enter(ChildStage::Idle),
         }
     }
 
@@ -243,23 +243,23 @@ impl Pool {
 
     fn hold(&mut self, purpose: Purpose) {
         match self.socket.hold() {
-            Ok(hold) => self.enter(Stage::Holding(purpose, hold)),
+            Ok(hold) => self.enter(ChildStage::Holding(purpose, hold)),
             // Its folder was removed, or descriptors are used up: tried again at the next look.
             Err(error) => {
                 tracing::warn!("php-fpm cannot be reached at {}: {error}", self.socket.path().display());
-                self.enter(Stage::Draining(purpose));
+                self.enter(ChildStage::Draining(purpose));
             }
         }
     }
 
-    fn enter(&mut self, stage: Stage) {
+    fn enter(&mut self, stage: ChildStage) {
         // The time to wait for an idle child begins with the first connection that holds it.
-        if !matches!((&self.stage, &stage), (Stage::Holding(..), Stage::Holding(..))) {
+        if !matches!((&self.stage, &stage), (ChildStage::Holding(..), ChildStage::Holding(..))) {
             self.since = Instant::now();
         }
         self.stage = stage;
         self.had_waiting = false;
-        if !matches!(self.stage, Stage::Serving | Stage::Draining(_))
+        if !matches!(self.stage, ChildStage::Serving | ChildStage::Draining(_))
             && let Some(server) = self.server.take()
         {
             self.requests_before = self.requests_before.saturating_add(server.requests());

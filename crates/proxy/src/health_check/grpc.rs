@@ -10,7 +10,7 @@ use serow_net::Wire;
 
 use super::{
     error::CheckError,
-    http::{AGENT, Exchange},
+    http::{AGENT, CheckExchange},
 };
 
 /// Asks for the health of a service; an empty name stands for the whole server.
@@ -21,7 +21,7 @@ pub(super) async fn ask(
     authority: &str,
     scheme: Scheme,
 ) -> Result<(), CheckError> {
-    let mut exchange = Exchange::begin(wire, buffers, &head(authority)?, &question(service), scheme)?;
+    let mut exchange = CheckExchange::begin(wire, buffers, &head(authority)?, &question(service), scheme)?;
     let mut body = BytesMut::new();
     loop {
         match exchange.receive().await? {

@@ -54,7 +54,7 @@ impl Question<'_> {
 
     /// Asks over HTTP/2.
     pub(super) async fn ask_http2(&self, wire: Wire, buffers: Rc<Buffers>) -> Result<(), CheckError> {
-        let mut exchange = Exchange::begin(wire, buffers, &self.head()?, &Bytes::new(), self.scheme)?;
+        let mut exchange = CheckExchange::begin(wire, buffers, &self.head()?, &Bytes::new(), self.scheme)?;
         let mut expectation = Expectation::new(self.check);
         loop {
             let progress = match exchange.receive().await? {
@@ -93,11 +93,11 @@ impl Question<'_> {
 }
 
 /// The only exchange of a connection that speaks HTTP/2.
-pub(super) struct Exchange {
+pub(super) struct CheckExchange {
     connection: Http2,
 }
 
-impl Exchange {
+impl CheckExchange {
     /// Sends a request.
     pub(super) fn begin(
         wire: Wire,

@@ -25,10 +25,10 @@ use crate::thread::ThreadContext;
 
 /// A connection to a server. Its exchanges are in other tasks of the thread.
 pub(super) struct Connection {
-    state: RefCell<State>,
+    state: RefCell<Http2State>,
 }
 
-struct State {
+struct Http2State {
     link: Http2,
     /// In the order of their streams.
     slots: Vec<(StreamId, Rc<Slot>)>,
@@ -44,7 +44,7 @@ impl Connection {
         let now = thread.clock.now();
         let link = Http2::new(wire, Rc::clone(&thread.buffers), limits(), since_beginning(now));
         let liveness = Liveness::new(now);
-        Self { state: RefCell::new(State { link, slots: Vec::new(), liveness, finished: 0, task: None }) }
+        Self { state: RefCell::new(Http2State { link, slots: Vec::new(), liveness, finished: 0, task: None }) }
     }
 
     /// Receives and sends until the connection is over. Without streams it is kept for this time. `after_turn` is
@@ -147,7 +147,7 @@ impl Connection {
     }
 }
 
-impl State {
+impl Http2State {
     fn poll(
         &mut self,
         context: &mut Context<'_>,

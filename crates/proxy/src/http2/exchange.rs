@@ -78,7 +78,7 @@ impl Exchange {
         let mut body = if is_left { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
-        let content = self.into_body(body, (length, &head.headers), request, buffering);
+        let content = self.into_body(body, length, &head.headers, request, buffering);
         Ok(ServerResponse { head, content: ResponseContent::Body(content), asked, is_unframed: false })
     }
 
@@ -110,7 +110,7 @@ impl Exchange {
             });
         }
         let asked = self.asked;
-        let content = self.into_body(RequestBody::default(), (length, &head.headers), request, buffering);
+        let content = self.into_body(RequestBody::default(), length, &head.headers, request, buffering);
         Ok(ServerResponse { head, content: ResponseContent::Body(content), asked, is_unframed: false })
     }
 
@@ -164,7 +164,8 @@ impl Exchange {
     fn into_body(
         mut self,
         request: RequestBody,
-        (length, headers): (Option<u64>, &Headers),
+        length: Option<u64>,
+        headers: &Headers,
         head: &OutgoingHead,
         buffering: &ResponseBuffering,
     ) -> Body {

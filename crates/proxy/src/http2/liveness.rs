@@ -15,7 +15,7 @@ use serow_net::Moment;
 /// ```
 #[derive(Debug)]
 pub(super) struct Liveness {
-    stage: Stage,
+    stage: LivenessStage,
     /// When the stage began.
     since: Moment,
     /// Bytes received by then.
@@ -23,7 +23,7 @@ pub(super) struct Liveness {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum LivenessStage {
     /// No stream is open.
     Idle,
     /// Received data shows that the server is alive.
@@ -49,40 +49,42 @@ pub(super) enum Verdict {
 
 impl Liveness {
     pub(super) fn new(now: Moment) -> Self {
-        Self { stage: Stage::Idle, since: now, received: 0 }
+        Self { stage: LivenessStage::Idle, since: now, received: 0 }
     }
 
     /// The action to take after this many received bytes; connections without streams are kept for this time.
     pub(super) fn judge(&mut self, received: u64, is_active: bool, keep: Duration, now: Moment) -> Verdict {
         let news = received - self.received;
         let next = match self.stage {
-            Stage::Idle if is_active => Some(Stage::Listening),
-            Stage::Idle => None,
-            _ if !is_active => Some(Stage::Idle),
-            Stage::StreamRequest if news == PING_FRAME => Some(Stage::Sure),
-            Stage::Listening | Stage::StreamRequest | Stage::Sure if news > 0 => Some(Stage::Listening),
-            Stage::Listening | Stage::StreamRequest | Stage::Sure => None,
+            LivenessStage::Idle if is_active => Some(LivenessStage::Listening),
+            LivenessStage::Idle => None,
+            _ if !is_active => Some(LivenessStage::Idle),
+            LivenessStage::StreamRequest if news == PING_FRAME => Some(LivenessStage::Sure),
+            LivenessStage::Listening | LivenessStage::StreamRequest | LivenessStage::Sure if news > 0 => {
+                Some(LivenessStage::Listening)
+            }
+            LivenessStage::Listening | LivenessStage::StreamRequest | LivenessStage::Sure => None,
         };
         if let Some(next) = next {
             self.begin(next, received, now);
         }
         let (time, then) = match self.stage {
-            Stage::Idle => (keep, Verdict::Idle),
-            Stage::Listening => (SILENCE, Verdict::Ask),
-            Stage::StreamRequest => (ANSWER, Verdict::Dead),
-            Stage::Sure => (NEXT_PING, Verdict::Ask),
+            LivenessStage::Idle => (keep, Verdict::Idle),
+            LivenessStage::Listening => (SILENCE, Verdict::Ask),
+            LivenessStage::StreamRequest => (ANSWER, Verdict::Dead),
+            LivenessStage::Sure => (NEXT_PING, Verdict::Ask),
         };
         match time.checked_sub(now.since(self.since)) {
             Some(left) if !left.is_zero() => return Verdict::Wait(left),
             _ => {}
         }
         if then == Verdict::Ask {
-            self.begin(Stage::StreamRequest, received, now);
+            self.begin(LivenessStage::StreamRequest, received, now);
         }
         then
     }
 
-    fn begin(&mut self, stage: Stage, received: u64, now: Moment) {
+    fn begin(&mut self, stage: LivenessStage, received: u64, now: Moment) {
         *self = Self { stage, since: now, received };
     }
 }

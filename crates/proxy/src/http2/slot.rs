@@ -17,13 +17,13 @@ use crate::server_response::{ReceivedBody, pass_on};
 /// The received part of one response.
 #[derive(Default)]
 pub(super) struct Slot {
-    state: RefCell<State>,
+    state: RefCell<SlotState>,
     /// Where informational responses go.
     informational: InformationalSender,
 }
 
 #[derive(Default)]
-struct State {
+struct SlotState {
     head: Option<ReceivedResponse>,
     /// Whether the server asked for the body by `100 Continue`.
     is_body_asked_for: bool,
@@ -145,7 +145,7 @@ impl Slot {
     }
 }
 
-impl State {
+impl SlotState {
     fn wake(&mut self) {
         if let Some(exchange) = self.exchange.take() {
             exchange.wake();

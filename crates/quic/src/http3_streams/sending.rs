@@ -21,7 +21,7 @@ pub(super) struct Unwritten {
 
 /// Which messages QUIC takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
+pub(super) enum StreamAdmission {
     /// All.
     Open,
     /// It holds as much as it may. More urgent messages than this one are taken nevertheless, or they would wait until
@@ -136,16 +136,16 @@ impl Http3Streams {
     /// Whether QUIC takes something of a stream. Ask before each turn.
     pub fn admits<Role>(&self, machine: &Endpoint<Role>, stream: StreamId) -> bool {
         match self.admission {
-            Admission::Open => true,
-            Admission::Full { urgency } => self.beyond < MAX_BEYOND && machine.priority(stream).urgency < urgency,
+            StreamAdmission::Open => true,
+            StreamAdmission::Full { urgency } => self.beyond < MAX_BEYOND && machine.priority(stream).urgency < urgency,
         }
     }
 
     /// Writes to a stream. Where QUIC does not take all of it, the stream has no more turns until it does.
     pub fn write<Role>(&mut self, machine: &mut Endpoint<Role>, stream: StreamId, mut piece: Piece, follows: Follows) {
         let written = match self.admission {
-            Admission::Open => self.write_piece(stream, &mut piece),
-            Admission::Full { .. } => {
+            StreamAdmission::Open => self.write_piece(stream, &mut piece),
+            StreamAdmission::Full { .. } => {
                 self.beyond += piece.len() as u64;
                 self.quic.machine().set_send_window(u64::MAX);
                 let written = self.write_piece(stream, &mut piece);
@@ -163,7 +163,7 @@ impl Http3Streams {
                 self.unwritten.pieces.push((stream, piece, follows));
                 machine.set_writable(stream, false);
                 if self.is_full() {
-                    self.admission = Admission::Full { urgency: machine.priority(stream).urgency };
+                    self.admission = StreamAdmission::Full { urgency: machine.priority(stream).urgency };
                 }
             }
             // Or the peer does not want it: an event says so.
@@ -182,7 +182,7 @@ impl Http3Streams {
     /// QUIC has room for a stream again.
     pub(super) fn note_writable<Role>(&mut self, machine: &mut Endpoint<Role>, id: QuicStream) {
         let stream = of_quic(id);
-        self.admission = Admission::Open;
+        self.admission = StreamAdmission::Open;
         self.beyond = 0;
         let Some(place) = self.unwritten.pieces.iter().position(|(of, ..)| *of == stream) else { return };
         let (stream, piece, follows) = self.unwritten.pieces.remove(place);

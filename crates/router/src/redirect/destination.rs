@@ -8,7 +8,7 @@ use serow_variables::{Encoding, Name, Source, Variable};
 
 use super::{
     Destination, Kind,
-    parts::{Part, Place},
+    parts::{AddressPart, Part},
 };
 use crate::url::{append_decoded, append_url};
 
@@ -37,7 +37,7 @@ impl Destination {
         }
         let ends_with_query = matches!(
             self.parts.last(),
-            Some(Part::Query | Part::Variable(Variable::Named(Name::Arguments), Place::Query))
+            Some(Part::Query | Part::Variable(Variable::Named(Name::Arguments), AddressPart::Query))
         );
         // A request without a query leaves nothing behind `?$args` and `?page=1&$args`.
         if ends_with_query && address.len() == before_last && matches!(address.last(), Some(b'?' | b'&')) {
@@ -54,7 +54,7 @@ impl Destination {
 }
 
 /// Appends the value of a variable, encoded as its place demands.
-fn append_variable(variable: &Variable, place: Place, source: &Source<'_>, address: &mut Vec<u8>) {
+fn append_variable(variable: &Variable, place: AddressPart, source: &Source<'_>, address: &mut Vec<u8>) {
     let mut value = Vec::new();
     match variable {
         // A path and a query, also where the client sent a whole URL, whose host is none of ours.
@@ -70,7 +70,7 @@ fn append_variable(variable: &Variable, place: Place, source: &Source<'_>, addre
             }
             append_url(&value, address);
         }
-        Variable::Argument(_) if place == Place::Path => {
+        Variable::Argument(_) if place == AddressPart::Path => {
             let mut decoded = Vec::new();
             variable.append(source, &mut value);
             append_decoded(&value, &mut decoded);
@@ -86,10 +86,10 @@ fn append_variable(variable: &Variable, place: Place, source: &Source<'_>, addre
     }
 }
 
-fn encode(text: &[u8], place: Place, address: &mut Vec<u8>) {
+fn encode(text: &[u8], place: AddressPart, address: &mut Vec<u8>) {
     match place {
-        Place::Path => encode_path(text, address),
-        Place::Query => encode_query_part(text, address),
+        AddressPart::Path => encode_path(text, address),
+        AddressPart::Query => encode_query_part(text, address),
     }
 }
 

@@ -11,22 +11,22 @@ pub(super) enum Part {
     /// As it is sent.
     Text(String),
     /// The text that the next star of the path stands for.
-    Star(Place),
+    Star(AddressPart),
     /// The host that was asked for.
     Host,
     /// The path that was asked for.
-    Path(Place),
+    Path(AddressPart),
     /// The query that was asked for, without its question mark.
     Query,
     /// The same with its question mark, if there was a query.
     KeptQuery,
     /// The value of a variable.
-    Variable(Variable, Place),
+    Variable(Variable, AddressPart),
 }
 
 /// Where in an address a piece stands, which decides what must be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AddressPart {
     /// Before the question mark.
     Path,
     /// Behind it, or in the fragment.
@@ -64,7 +64,7 @@ impl Destination {
         if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f || b"\"<>\\^`|".contains(&byte)) {
             return Err(InvalidRedirect::Character);
         }
-        let mut reader = Reader { parts: Vec::new(), literal: String::new(), place: Place::Path, variables };
+        let mut reader = Reader { parts: Vec::new(), literal: String::new(), place: AddressPart::Path, variables };
         let first = reader.variable(text);
         let is_trusted = first.is_some_and(|variable| variable.encoding() == Encoding::Trusted);
         let (kind, rest) = match host_of(text, variables)? {
@@ -87,10 +87,14 @@ impl Destination {
         let has_query = |variable: &Variable| {
             matches!(variable, Variable::Named(Name::RequestUri | Name::Arguments | Name::IsArguments))
         };
-        if reader.place == Place::Path && without_query.is_none() && !is_trusted && !variables.iter().any(has_query) {
+        if reader.place == AddressPart::Path
+            && without_query.is_none()
+            && !is_trusted
+            && !variables.iter().any(has_query)
+        {
             reader.push(Part::KeptQuery);
         }
-        reader.place = Place::Query;
+        reader.place = AddressPart::Query;
         reader.read_fragment(fragment)?;
         reader.end_literal();
         Ok(Self { text: written.to_owned(), kind, parts: reader.parts })
@@ -137,7 +141,7 @@ fn host_of(text: &str, variables: &[Variable]) -> Result<Option<usize>, InvalidR
 struct Reader<'v> {
     parts: Vec<Part>,
     literal: String,
-    place: Place,
+    place: AddressPart,
     variables: &'v [Variable],
 }
 
@@ -168,8 +172,8 @@ impl Reader<'_> {
                     self.push(match (word, place) {
                         ("{host}", _) => Part::Host,
                         ("{path}", _) => Part::Path(place),
-                        ("{query}", Place::Query) => Part::Query,
-                        ("{query}", Place::Path) => return Err(InvalidRedirect::Query),
+                        ("{query}", AddressPart::Query) => Part::Query,
+                        ("{query}", AddressPart::Path) => return Err(InvalidRedirect::Query),
                         _ => return Err(InvalidRedirect::Placeholder),
                     });
                     rest = &rest[word.len()..];
@@ -181,7 +185,7 @@ impl Reader<'_> {
                     }
                 }
                 '?' => {
-                    self.place = Place::Query;
+                    self.place = AddressPart::Query;
                     self.literal.push('?');
                 }
                 // RFC 3986 §2.5: as the bytes of its UTF-8.

@@ -14,7 +14,7 @@ use crate::lua::{
     hook::Hook,
     logged,
     response_cell::ResponseCell,
-    state::{State, Step},
+    state::{FunctionProgress, LuaState},
     states,
     value_kind::kind,
 };
@@ -31,12 +31,12 @@ pub enum Begun {
 
 /// A request whose script wants to see the response.
 pub struct Watched {
-    exchange: Exchange,
+    exchange: ScriptedRequest,
 }
 
 /// A request in the hands of a script.
-struct Exchange {
-    state: Rc<State>,
+struct ScriptedRequest {
+    state: Rc<LuaState>,
     context: Rc<Context>,
     /// The number by which the script knows the request.
     number: f64,
@@ -65,12 +65,12 @@ impl Script {
         let context = Rc::new(Context::new(request, self.clone(), choice));
         let number = state.held().hold(Held::Request(Rc::clone(&context)));
         let (value, spent) = (Value::Nil, Spent::default());
-        let mut exchange = Exchange { state, context, number, value, spent, summary };
+        let mut exchange = ScriptedRequest { state, context, number, value, spent, summary };
         if !exchange.state.has(Hook::Request) {
             return Ok(exchange.hand_over());
         }
         match exchange.start(Hook::Request, None) {
-            Ok(Step::Done(value, request)) => {
+            Ok(FunctionProgress::Done(value, request)) => {
                 exchange.value = request;
                 Ok(exchange.decide(Ok(value)))
             }
@@ -111,22 +111,22 @@ impl Watched {
     }
 }
 
-impl Exchange {
+impl ScriptedRequest {
     /// Begins a function, which gets the response of this number.
-    fn start(&mut self, hook: Hook, response: Option<f64>) -> Result<Step, ScriptError> {
-        let request = (self.number, std::mem::replace(&mut self.value, Value::Nil));
-        self.state.begin(hook, request, response, &mut self.spent)
+    fn start(&mut self, hook: Hook, response: Option<f64>) -> Result<FunctionProgress, ScriptError> {
+        let request = std::mem::replace(&mut self.value, Value::Nil);
+        self.state.begin(hook, self.number, request, response, &mut self.spent)
     }
 
     /// Goes on until the function has returned.
-    async fn finish(&mut self, mut step: Step) -> Result<Value, ScriptError> {
+    async fn finish(&mut self, mut step: FunctionProgress) -> Result<Value, ScriptError> {
         for _ in 0..MAX_OPERATIONS {
             match step {
-                Step::Done(value, request) => {
+                FunctionProgress::Done(value, request) => {
                     self.value = request;
                     return Ok(value);
                 }
-                Step::Waiting(thread, operation) => {
+                FunctionProgress::Waiting(thread, operation) => {
                     let result =
                         operation.run(self.state.lua(), &self.context.script.source.servers, self.depth()).await;
                     step = self.state.resume(thread, result, &mut self.spent)?;
@@ -134,8 +134,8 @@ impl Exchange {
             }
         }
         match step {
-            Step::Done(value, _) => Ok(value),
-            Step::Waiting(..) => Err(ScriptError::new(format_args!(
+            FunctionProgress::Done(value, _) => Ok(value),
+            FunctionProgress::Waiting(..) => Err(ScriptError::new(format_args!(
                 "the script has waited {MAX_OPERATIONS} times for one request: does it loop?"
             ))),
         }
@@ -184,8 +184,10 @@ impl Exchange {
         cell.close();
         let shown = Shown::new(&self.state, Rc::clone(&cell));
         let value = match self.start(Hook::Log, Some(shown.number)) {
-            Ok(Step::Done(value, _)) => logged::of(&value).map_err(ScriptError::new),
-            Ok(Step::Waiting(..)) => Err(ScriptError::new("`log` cannot wait: the response is sent behind it")),
+            Ok(FunctionProgress::Done(value, _)) => logged::of(&value).map_err(ScriptError::new),
+            Ok(FunctionProgress::Waiting(..)) => {
+                Err(ScriptError::new("`log` cannot wait: the response is sent behind it"))
+            }
             Err(error) => Err(error),
         };
         drop(shown);
@@ -208,12 +210,12 @@ impl Exchange {
 
 /// A response while a function of the script has it.
 struct Shown {
-    state: Rc<State>,
+    state: Rc<LuaState>,
     number: f64,
 }
 
 impl Shown {
-    fn new(state: &Rc<State>, cell: Rc<ResponseCell>) -> Self {
+    fn new(state: &Rc<LuaState>, cell: Rc<ResponseCell>) -> Self {
         Self { state: Rc::clone(state), number: state.held().hold(Held::Response(cell)) }
     }
 }
@@ -224,7 +226,7 @@ impl Drop for Shown {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ScriptedRequest {
     /// A script may keep its value of the request: nothing of the request stays in it.
     fn drop(&mut self) {
         self.state.held().release(self.number);

@@ -36,7 +36,8 @@ impl Operation {
     /// Says why these values are not an operation.
     pub(crate) fn new(
         name: &Value,
-        (argument, more): (&Value, &Value),
+        argument: &Value,
+        more: &Value,
         held: &HeldTable,
         memory: usize,
     ) -> Result<Self, String> {

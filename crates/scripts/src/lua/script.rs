@@ -4,7 +4,7 @@ use std::{fmt, path::Path, sync::Arc};
 
 use serow_message::TrustedProxies;
 
-use crate::lua::{script_source::ScriptSource, state::State};
+use crate::lua::{script_source::ScriptSource, state::LuaState};
 use crate::{ScriptError, ScriptLimits, Servers};
 
 /// A script that was read and checked. Clones are the same script; each thread has a state of its own for it.
@@ -26,7 +26,7 @@ impl Script {
         servers: Servers,
     ) -> Result<Self, ScriptError> {
         let script = Self { source: Arc::new(ScriptSource::read(path, limits, trusted, servers)?) };
-        State::new(&script.source)?;
+        LuaState::new(&script.source)?;
         Ok(script)
     }
 

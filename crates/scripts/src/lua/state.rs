@@ -23,7 +23,7 @@ use crate::lua::{
 use crate::{ScriptError, ScriptLimits};
 
 /// A Lua state with a script in it, for the requests of one thread.
-pub(crate) struct State {
+pub(crate) struct LuaState {
     lua: Lua,
     limits: ScriptLimits,
     budget: Rc<Budget>,
@@ -40,14 +40,14 @@ pub(crate) struct State {
 }
 
 /// How far a function has come.
-pub(crate) enum Step {
+pub(crate) enum FunctionProgress {
     /// It has returned this; and the request as the script has it.
     Done(Value, Value),
     /// It waits for this.
     Waiting(Thread, Operation),
 }
 
-impl State {
+impl LuaState {
     /// Loads the script, and has it set itself up.
     pub(crate) fn new(script: &Arc<ScriptSource>) -> Result<Self, ScriptError> {
         let loading = Loading::new(script)?;
@@ -90,10 +90,11 @@ impl State {
     pub(crate) fn begin(
         &self,
         hook: Hook,
-        (number, request): (f64, Value),
+        number: f64,
+        request: Value,
         response: Option<f64>,
         spent: &mut Spent,
-    ) -> Result<Step, ScriptError> {
+    ) -> Result<FunctionProgress, ScriptError> {
         let idle = self.idle.borrow_mut().pop();
         let thread = match idle {
             Some(thread) => thread,
@@ -108,14 +109,19 @@ impl State {
         thread: Thread,
         result: Result<Value, String>,
         spent: &mut Spent,
-    ) -> Result<Step, ScriptError> {
+    ) -> Result<FunctionProgress, ScriptError> {
         match result {
             Ok(value) => self.go_on(thread, (true, value), spent),
             Err(text) => self.go_on(thread, (false, text), spent),
         }
     }
 
-    fn go_on(&self, thread: Thread, arguments: impl IntoLuaMulti, spent: &mut Spent) -> Result<Step, ScriptError> {
+    fn go_on(
+        &self,
+        thread: Thread,
+        arguments: impl IntoLuaMulti,
+        spent: &mut Spent,
+    ) -> Result<FunctionProgress, ScriptError> {
         type Values = (Value, Value, Value, Value);
         let values = self.budget.limit(self.limits.time, spent, || {
             self.lua.set_memory_limit(self.limits.memory)?;
@@ -130,11 +136,11 @@ impl State {
                 if idle.len() < MAX_IDLE {
                     idle.push(thread);
                 }
-                Ok(Step::Done(result, request))
+                Ok(FunctionProgress::Done(result, request))
             }
             (Value::LightUserData(WAIT), name, argument, more) => {
-                match Operation::new(&name, (&argument, &more), &self.held, self.limits.memory) {
-                    Ok(operation) => Ok(Step::Waiting(thread, operation)),
+                match Operation::new(&name, &argument, &more, &self.held, self.limits.memory) {
+                    Ok(operation) => Ok(FunctionProgress::Waiting(thread, operation)),
                     Err(text) => self.resume(thread, Err(text), spent),
                 }
             }

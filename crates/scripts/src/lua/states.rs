@@ -2,24 +2,24 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use crate::lua::state::State;
+use crate::lua::state::LuaState;
 use crate::{Script, ScriptError};
 
 thread_local! {
     /// By the numbers of their scripts.
-    static STATES: RefCell<Vec<Option<Rc<State>>>> = const { RefCell::new(Vec::new()) };
+    static STATES: RefCell<Vec<Option<Rc<LuaState>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The state of a script in this thread. A state that has used up its memory is replaced: the requests that it still has
 /// keep it until they end.
-pub(crate) fn of_thread(script: &Script) -> Result<Rc<State>, ScriptError> {
+pub(crate) fn of_thread(script: &Script) -> Result<Rc<LuaState>, ScriptError> {
     let number = script.source.number;
     if let Some(state) = STATES.with_borrow(|states| states.get(number).cloned().flatten())
         && !state.is_exhausted()
     {
         return Ok(state);
     }
-    let state = Rc::new(State::new(&script.source)?);
+    let state = Rc::new(LuaState::new(&script.source)?);
     STATES.with_borrow_mut(|states| {
         if states.len() <= number {
             states.resize_with(number + 1, || None);

@@ -69,7 +69,7 @@ pub(crate) fn replace(lua: &Lua, budget: &Rc<Budget>) -> mlua::Result<()> {
             let by = Replacement::new(by)?;
             let most = most.map_or(usize::MAX, |most| most.max(0.0) as usize);
             let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
-            replaced(lua, &look, (&text, &pattern), &by, most)
+            replaced(lua, &look, &text, &pattern, &by, most)
         })?;
     string.raw_set("gsub", gsub)
 }
@@ -119,7 +119,8 @@ impl Replacement {
 fn replaced(
     lua: &Lua,
     budget: &Budget,
-    (text, pattern): (&[u8], &[u8]),
+    text: &[u8],
+    pattern: &[u8],
     by: &Replacement,
     most: usize,
 ) -> mlua::Result<(LuaString, usize)> {

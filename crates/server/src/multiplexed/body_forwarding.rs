@@ -9,7 +9,7 @@ use serow_message::{BodySender, Handler, IncomingError, Request, Response, Statu
 
 use super::{
     Machine, Multiplexed,
-    exchange::{Exchange, Stage},
+    exchange::{Exchange, ResponseStage},
 };
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
@@ -48,7 +48,7 @@ where
             sender.finish(trailers);
             exchange.sender = None;
             exchange.deadline = None;
-            if let Stage::Answered = exchange.stage {
+            if let ResponseStage::Answered = exchange.stage {
                 self.conclude(index);
                 return false;
             }
@@ -74,7 +74,7 @@ where
         }
         exchange.deadline = None;
         // As over HTTP/1: who does not send what it announced is told so, if nothing else was said before.
-        if let Stage::Handling = exchange.stage {
+        if let ResponseStage::Handling = exchange.stage {
             self.exchanges.end_call(index);
             self.respond(index, Response::plain_status(StatusCode::REQUEST_TIMEOUT));
         }
@@ -89,7 +89,7 @@ where
         exchange.ended = None;
         exchange.received.clear();
         exchange.deadline = None;
-        let is_answered = matches!(exchange.stage, Stage::Answered);
+        let is_answered = matches!(exchange.stage, ResponseStage::Answered);
         self.machine.abandon_body(stream);
         if is_answered {
             self.conclude(index);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serow_message::{Handler, Headers, IncomingError, Request, RequestHead, Response, StatusCode};
 use serow_streams::{Event, StreamId};
 
-use super::{Machine, Multiplexed, exchange::Stage};
+use super::{Machine, Multiplexed, exchange::ResponseStage};
 use crate::exchange::Sent;
 
 impl<M, H, C, F> Multiplexed<M, H, C, F>
@@ -57,7 +57,7 @@ where
         if let Some(sender) = &exchange.sender {
             sender.fail(error);
         }
-        let whole = matches!(exchange.stage, Stage::Answered);
+        let whole = matches!(exchange.stage, ResponseStage::Answered);
         self.log(&mut exchange, whole);
     }
 
@@ -112,7 +112,7 @@ where
         (exchange.ended, exchange.deadline) = (None, None);
         exchange.received.clear();
         match exchange.stage {
-            Stage::Answered => self.conclude(index),
+            ResponseStage::Answered => self.conclude(index),
             _ => self.poll_exchange(index),
         }
     }

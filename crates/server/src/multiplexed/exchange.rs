@@ -18,7 +18,7 @@ use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline
 /// An exchange in progress.
 pub(crate) struct Exchange {
     pub(crate) stream: StreamId,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ResponseStage,
     /// The sender of the request's body, while the handler may read it.
     pub(crate) sender: Option<BodySender>,
     /// The received part of the body that the handler has not read yet; as much as the windows allow.
@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
 }
 
 /// The state of the response.
-pub(crate) enum Stage {
+pub(crate) enum ResponseStage {
     /// The handler is at work.
     Handling,
     /// The head is all there is.
@@ -89,7 +89,7 @@ impl Streaming {
 }
 
 /// The result of polling an exchange.
-enum Step {
+enum ExchangeProgress {
     /// It made progress; there may be more to do.
     Onward,
     /// It waits.
@@ -134,7 +134,7 @@ where
         }
         let index = self.exchanges.add(Exchange {
             stream,
-            stage: Stage::Handling,
+            stage: ResponseStage::Handling,
             sender,
             received: WaitingBody::default(),
             ended: None,
@@ -176,16 +176,18 @@ where
                 exchange.deadline = None;
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
-                Some(Stage::Handling) => self.poll_call(index, &mut context),
-                Some(Stage::Stream(_)) => {
+                Some(ResponseStage::Handling) => self.poll_call(index, &mut context),
+                Some(ResponseStage::Stream(_)) => {
                     self.prepare_piece(index, &mut context);
-                    Step::Wait
+                    ExchangeProgress::Wait
                 }
-                Some(Stage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
-                Some(Stage::Head | Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
+                Some(ResponseStage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
+                Some(
+                    ResponseStage::Head | ResponseStage::Bytes(_) | ResponseStage::File(_) | ResponseStage::Answered,
+                ) => ExchangeProgress::Wait,
                 None => return,
             };
-            if let Step::Wait = step
+            if let ExchangeProgress::Wait = step
                 && !self.forward_body(index, &mut context)
             {
                 return;
@@ -194,14 +196,16 @@ where
     }
 
     /// Polls the handler.
-    fn poll_call(&mut self, index: usize, context: &mut Context<'_>) -> Step {
-        let Some(place) = self.exchanges.place(index) else { return Step::Wait };
-        let Some(call) = place.call.as_mut().and_then(|call| call.as_mut().as_pin_mut()) else { return Step::Wait };
+    fn poll_call(&mut self, index: usize, context: &mut Context<'_>) -> ExchangeProgress {
+        let Some(place) = self.exchanges.place(index) else { return ExchangeProgress::Wait };
+        let Some(call) = place.call.as_mut().and_then(|call| call.as_mut().as_pin_mut()) else {
+            return ExchangeProgress::Wait;
+        };
         let polled = match catch_unwind(AssertUnwindSafe(|| call.poll(context))) {
             Ok(polled) => polled,
             Err(_) => {
                 self.panicked(index);
-                return Step::Wait;
+                return ExchangeProgress::Wait;
             }
         };
         self.send_informational(index, polled.is_pending().then_some(context));
@@ -209,9 +213,9 @@ where
             Poll::Ready(response) => {
                 self.exchanges.end_call(index);
                 self.respond(index, response);
-                Step::Onward
+                ExchangeProgress::Onward
             }
-            Poll::Pending => Step::Wait,
+            Poll::Pending => ExchangeProgress::Wait,
         }
     }
 
@@ -234,7 +238,7 @@ where
     /// is polled in its turn: until the client opens its windows, they would be held in memory (CVE-2019-9517).
     fn prepare_piece(&mut self, index: usize, context: &mut Context<'_>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        let Stage::Stream(streaming) = &exchange.stage else { return };
+        let ResponseStage::Stream(streaming) = &exchange.stage else { return };
         if !streaming.lacks_piece() {
             return;
         }
@@ -251,7 +255,7 @@ where
     pub(super) fn poll_piece(&mut self, index: usize, context: &mut Context<'_>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
-        let Stage::Stream(streaming) = &mut exchange.stage else { return };
+        let ResponseStage::Stream(streaming) = &mut exchange.stage else { return };
         match catch_unwind(AssertUnwindSafe(|| streaming.body.poll_next(context))) {
             Ok(Poll::Pending) => return self.machine.set_ready(stream, false),
             Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {

@@ -14,7 +14,7 @@ use super::exchange::Exchange;
 
 /// The exchanges of a connection. Slots are reused, with their wakers and the memory for the handler's future.
 pub(crate) struct Exchanges<F> {
-    places: Vec<Place<F>>,
+    places: Vec<ExchangeSlot<F>>,
     /// The free slots.
     free: Vec<u32>,
     /// The slot of each stream's exchange, in the order of the streams.
@@ -32,7 +32,7 @@ pub(crate) struct Exchanges<F> {
 pub(crate) type Call<F> = Pin<Box<Option<F>>>;
 
 /// The slot of one exchange.
-pub(crate) struct Place<F> {
+pub(crate) struct ExchangeSlot<F> {
     pub(crate) exchange: Option<Exchange>,
     /// The running handler.
     pub(crate) call: Option<Call<F>>,
@@ -75,7 +75,12 @@ impl<F> Exchanges<F> {
             let index = self.places.len() as u32;
             let waker = Waker::from(Arc::new(ExchangeWaker { index, woken: Arc::clone(&self.woken) }));
             self.woken.lock().is_woken.push(false);
-            self.places.push(Place { exchange: None, call: None, waker, informational: InformationalQueue::default() });
+            self.places.push(ExchangeSlot {
+                exchange: None,
+                call: None,
+                waker,
+                informational: InformationalQueue::default(),
+            });
             index
         });
         let place = &mut self.places[index as usize];
@@ -142,7 +147,7 @@ impl<F> Exchanges<F> {
     }
 
     /// The slot with this number.
-    pub(crate) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
+    pub(crate) fn place(&mut self, index: usize) -> Option<&mut ExchangeSlot<F>> {
         self.places.get_mut(index).filter(|place| place.exchange.is_some())
     }
 
@@ -162,7 +167,7 @@ impl<F> Exchanges<F> {
     pub(crate) fn next_woken(&mut self) -> Option<usize> {
         if self.polling.is_empty() && !self.is_in_round {
             let mut state = self.woken.lock();
-            let State { indices, is_woken, .. } = &mut *state;
+            let WokenState { indices, is_woken, .. } = &mut *state;
             for index in &*indices {
                 is_woken[*index as usize] = false;
             }
@@ -185,7 +190,7 @@ impl<F> Exchanges<F> {
             self.spare = None;
             // Wakers that somebody still holds belong to the old list.
             let connection = self.woken.lock().connection.take();
-            self.woken = Arc::new(Woken { state: Mutex::new(State { connection, ..State::default() }) });
+            self.woken = Arc::new(Woken { state: Mutex::new(WokenState { connection, ..WokenState::default() }) });
         }
     }
 }
@@ -193,11 +198,11 @@ impl<F> Exchanges<F> {
 /// The woken exchanges, and the task to wake for them.
 #[derive(Default)]
 struct Woken {
-    state: Mutex<State>,
+    state: Mutex<WokenState>,
 }
 
 #[derive(Default)]
-struct State {
+struct WokenState {
     indices: Vec<u32>,
     /// For each slot, whether it is among the indices.
     is_woken: Vec<bool>,
@@ -206,7 +211,7 @@ struct State {
 
 impl Woken {
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WokenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

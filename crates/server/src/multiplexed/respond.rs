@@ -6,7 +6,7 @@ use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, Stat
 
 use super::{
     Machine, Multiplexed,
-    exchange::{Stage, Streaming},
+    exchange::{ResponseStage, Streaming},
     tunnel::Tunnel,
     websocket,
 };
@@ -53,12 +53,12 @@ where
             Err(misuse) => return self.reject(index, status, misuse),
         };
         exchange.stage = match tunnel {
-            Some(pending) => Stage::Tunnel(Box::new(Tunnel::new(pending))),
+            Some(pending) => ResponseStage::Tunnel(Box::new(Tunnel::new(pending))),
             None if has_body => stage(body),
-            None => Stage::Head,
+            None => ResponseStage::Head,
         };
         match exchange.stage {
-            Stage::Bytes(_) | Stage::File(_) => self.machine.set_ready(stream, true),
+            ResponseStage::Bytes(_) | ResponseStage::File(_) => self.machine.set_ready(stream, true),
             _ => {}
         }
     }
@@ -75,16 +75,16 @@ where
 }
 
 /// How a body of this kind is sent.
-fn stage(body: Body) -> Stage {
+fn stage(body: Body) -> ResponseStage {
     match body.into_kind() {
-        BodyKind::Empty => Stage::Bytes(bytes::Bytes::new()),
-        BodyKind::Bytes(bytes) => Stage::Bytes(bytes),
-        BodyKind::File(range) => Stage::File(range),
+        BodyKind::Empty => ResponseStage::Bytes(bytes::Bytes::new()),
+        BodyKind::Bytes(bytes) => ResponseStage::Bytes(bytes),
+        BodyKind::File(range) => ResponseStage::File(range),
         BodyKind::Incoming(incoming) => streaming(incoming.into()),
         BodyKind::Stream(stream) => streaming(stream.into()),
     }
 }
 
-fn streaming(body: Body) -> Stage {
-    Stage::Stream(Box::new(Streaming { body, piece: bytes::Bytes::new(), end: None }))
+fn streaming(body: Body) -> ResponseStage {
+    ResponseStage::Stream(Box::new(Streaming { body, piece: bytes::Bytes::new(), end: None }))
 }

@@ -14,7 +14,7 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{Machine, Multiplexed, exchange::Stage};
+use super::{Machine, Multiplexed, exchange::ResponseStage};
 use crate::guarded_io::GuardedIo;
 
 /// The server's end of a tunnel; the handler has the other. Each direction ends by itself, like one of TCP (RFC 8441 §5).
@@ -97,7 +97,7 @@ where
     pub(super) fn poll_tunnel(&mut self, index: usize, context: &mut Context<'_>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
-        let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };
+        let ResponseStage::Tunnel(tunnel) = &mut exchange.stage else { return };
         while let Some(mut data) = exchange.received.pop() {
             let Poll::Ready(taken) = tunnel.poll_incoming(&data, context) else {
                 exchange.received.put_back(data);
@@ -134,7 +134,7 @@ where
     /// Sends the bytes that the handler has written.
     pub(super) fn send_tunnelled(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        let Stage::Tunnel(tunnel) = &mut exchange.stage else { return };
+        let ResponseStage::Tunnel(tunnel) = &mut exchange.stage else { return };
         let length = tunnel.waiting.len().min(bytes);
         let end = tunnel.outgoing == Direction::Ending && length == tunnel.waiting.len();
         if length > 0 || end {

@@ -9,7 +9,7 @@ use tokio::task::yield_now;
 
 use super::{
     Machine, Multiplexed,
-    exchange::{Exchange, Stage},
+    exchange::{Exchange, ResponseStage},
 };
 
 /// Where a turn is written to.
@@ -63,7 +63,7 @@ where
         let Some(exchange) = self.exchanges.get(index) else { return };
         exchange.sent.head_bytes += (output.buffer().len() - before) as u64;
         match &mut exchange.stage {
-            Stage::Bytes(rest) => {
+            ResponseStage::Bytes(rest) => {
                 let length = rest.len().min(bytes);
                 let end = length == rest.len();
                 match self.machine.begin_data(stream, length, end, output.buffer()) {
@@ -76,18 +76,18 @@ where
                     self.answered(index);
                 }
             }
-            Stage::File(_) => self.send_file(index, stream, bytes, output.buffer()),
-            Stage::Stream(_) => self.send_piece(index, stream, bytes, output),
-            Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes, output.buffer()),
-            Stage::Head => self.answered(index),
-            Stage::Handling | Stage::Answered => self.machine.set_ready(stream, false),
+            ResponseStage::File(_) => self.send_file(index, stream, bytes, output.buffer()),
+            ResponseStage::Stream(_) => self.send_piece(index, stream, bytes, output),
+            ResponseStage::Tunnel(_) => self.send_tunnelled(index, stream, bytes, output.buffer()),
+            ResponseStage::Head => self.answered(index),
+            ResponseStage::Handling | ResponseStage::Answered => self.machine.set_ready(stream, false),
         }
     }
 
     /// Reads a piece of a file straight into the output.
     fn send_file(&mut self, index: usize, stream: StreamId, bytes: usize, output: &mut Vec<u8>) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        let Stage::File(range) = &mut exchange.stage else { return };
+        let ResponseStage::File(range) = &mut exchange.stage else { return };
         match read_frame(range, bytes, M::DATA_HEADER, output) {
             Ok(length) => {
                 let end = range.length == 0;
@@ -120,7 +120,7 @@ where
             return;
         }
         let Some(exchange) = self.exchanges.get(index) else { return };
-        let Stage::Stream(streaming) = &mut exchange.stage else { return };
+        let ResponseStage::Stream(streaming) = &mut exchange.stage else { return };
         let length = streaming.piece.len().min(bytes);
         let is_last_piece = length == streaming.piece.len();
         let end = is_last_piece && streaming.is_whole();
@@ -154,7 +154,8 @@ where
 
     /// Polls a streamed body whose last piece was sent; returns whether there is something to send now.
     fn take_piece(&mut self, index: usize) -> bool {
-        let lacks_piece = |exchange: &Exchange| matches!(&exchange.stage, Stage::Stream(body) if body.lacks_piece());
+        let lacks_piece =
+            |exchange: &Exchange| matches!(&exchange.stage, ResponseStage::Stream(body) if body.lacks_piece());
         loop {
             let Some(place) = self.exchanges.place(index) else { return false };
             if !place.exchange.as_ref().is_some_and(lacks_piece) {
@@ -175,7 +176,7 @@ where
     /// All of the response has been written.
     pub(super) fn answered(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        exchange.stage = Stage::Answered;
+        exchange.stage = ResponseStage::Answered;
         if exchange.sender.as_ref().is_none_or(serow_message::BodySender::is_abandoned) {
             self.abandon_if_unread(index);
             self.conclude(index);

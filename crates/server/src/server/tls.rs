@@ -3,14 +3,14 @@
 use serow_message::Scheme;
 use serow_tls::{SharedSecret, TlsSettings};
 
-use super::{Place, Server};
+use super::{ListenPlace, Server};
 
 /// With the cargo feature `tls`.
 impl Server {
     /// Adds an address to listen on for TLS connections, with the settings of [`Self::tls`].
     #[must_use]
     pub fn listen_tls(mut self, address: impl AsRef<str>) -> Self {
-        self.places.push((Place::At(address.as_ref().parse()), Scheme::Https));
+        self.places.push((ListenPlace::At(address.as_ref().parse()), Scheme::Https));
         self
     }
 

@@ -15,14 +15,14 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use super::{
     ResponseCache,
+    cache_request::CacheRequest,
     delivery::{NotDelivered, deliver},
-    demand::Demand,
-    fetch::{Fetch, Manner},
+    fetch::{Fetch, FetchMode},
 };
 use crate::site_response::SiteResponse;
 
 /// The stored responses for a request that has to be forwarded, and the reason to forward it.
-pub(super) struct Found {
+pub(super) struct Lookup {
     pub(super) reason: ForwardReason,
     /// The stored responses that can be validated, that of the request first.
     pub(super) stored: Vec<Arc<Stored>>,
@@ -36,10 +36,15 @@ pub(super) struct Found {
 
 impl ResponseCache {
     /// Answers a GET or HEAD.
-    pub(super) fn answer<H: Handler>(&self, handler: &H, request: Request, demand: Demand) -> SiteResponse {
+    pub(super) fn answer<H: Handler>(
+        &self,
+        handler: &H,
+        request: Request,
+        cache_request: CacheRequest,
+    ) -> SiteResponse {
         let now = self.store.now();
-        let found = match self.memory().find(&demand.key) {
-            Some(resource) => match self.look(&resource, &request.headers, &demand, now) {
+        let lookup = match self.memory().find(&cache_request.key) {
+            Some(resource) => match self.look_up(&resource, &request.headers, &cache_request, now) {
                 Ok((stored, is_validated)) => match deliver(&request.method, &request.headers, &stored, now) {
                     Ok(response) => {
                         let freshness = stored.current_head().freshness;
@@ -47,11 +52,11 @@ impl ResponseCache {
                         let status = |state| CacheStatus::Hit { ttl, state };
                         if !is_validated {
                             let state = if freshness.is_fresh(now) { HitState::Fresh } else { HitState::Stale };
-                            let response = self.finish(response, status(state), Some(&demand.key));
+                            let response = self.finish(response, status(state), Some(&cache_request.key));
                             return SiteResponse::Ready(Some(response));
                         }
-                        let key = demand.key.clone();
-                        let state = match self.validate(handler, request, demand, stored) {
+                        let key = cache_request.key.clone();
+                        let state = match self.validate(handler, request, cache_request, stored) {
                             true => HitState::Stale,
                             false => HitState::Updating,
                         };
@@ -59,35 +64,35 @@ impl ResponseCache {
                     }
                     Err(NotDelivered::Gone) => {
                         // Somebody has removed or changed the file.
-                        self.memory().forget(&demand.key, &resource);
-                        Found::nothing()
+                        self.memory().forget(&cache_request.key, &resource);
+                        Lookup::nothing()
                     }
                     // For instance, too many files are open: that passes.
-                    Err(NotDelivered::Unreadable | NotDelivered::Lacking) => Found::nothing(),
+                    Err(NotDelivered::Unreadable | NotDelivered::Lacking) => Lookup::nothing(),
                 },
-                Err(found) => found,
+                Err(lookup) => lookup,
             },
-            None => Found::nothing(),
+            None => Lookup::nothing(),
         };
-        if demand.control.only_if_cached {
+        if cache_request.control.only_if_cached {
             // RFC 9111 §5.2.1.7.
             let response = error_page(StatusCode::GATEWAY_TIMEOUT, &request.headers);
-            let response = self.finish(response, CacheStatus::OnlyIfCached, Some(&demand.key));
+            let response = self.finish(response, CacheStatus::OnlyIfCached, Some(&cache_request.key));
             return SiteResponse::Ready(Some(response));
         }
-        self.forward(handler, request, demand, found)
+        self.forward(handler, request, cache_request, lookup)
     }
 
     /// The stored response that is sent, and whether it is validated meanwhile; or what there is for a request that has to
     /// be forwarded.
-    pub(super) fn look(
+    pub(super) fn look_up(
         &self,
         resource: &Resource,
         headers: &Headers,
-        demand: &Demand,
+        cache_request: &CacheRequest,
         now: Time,
-    ) -> Result<(Arc<Stored>, bool), Found> {
-        let method = if demand.is_head { &Method::HEAD } else { &Method::GET };
+    ) -> Result<(Arc<Stored>, bool), Lookup> {
+        let method = if cache_request.is_head { &Method::HEAD } else { &Method::GET };
         // A 304 about a part is of no use to a request that wants more.
         // A weak tag may be that of several codings (RFC 9110 §8.8.1), and a 304 does not say which of them the client accepts.
         let can_be_sent = |stored: &&Arc<Stored>| {
@@ -105,7 +110,7 @@ impl ResponseCache {
                 Some(_) => ForwardReason::VaryMiss,
                 None => ForwardReason::UriMiss,
             };
-            return Err(Found {
+            return Err(Lookup {
                 reason,
                 stored: others().cloned().collect(),
                 is_selected: false,
@@ -113,7 +118,7 @@ impl ResponseCache {
                 is_uncacheable,
             });
         };
-        let reason = match reuse(&stored.current_head(), &demand.control, &self.settings.rules, now) {
+        let reason = match reuse(&stored.current_head(), &cache_request.control, &self.settings.rules, now) {
             Reuse::Send => return Ok((Arc::clone(stored), false)),
             Reuse::SendAndValidate => return Ok((Arc::clone(stored), true)),
             Reuse::ValidateStale => ForwardReason::Stale,
@@ -121,19 +126,25 @@ impl ResponseCache {
         };
         let rest = others().filter(|other| !Arc::ptr_eq(other, stored)).cloned();
         let stored = std::iter::once(Arc::clone(stored)).chain(rest).collect();
-        Err(Found { reason, stored, is_selected: true, part: part(), is_uncacheable })
+        Err(Lookup { reason, stored, is_selected: true, part: part(), is_uncacheable })
     }
 
-    fn forward<H: Handler>(&self, handler: &H, request: Request, demand: Demand, found: Found) -> SiteResponse {
+    fn forward<H: Handler>(
+        &self,
+        handler: &H,
+        request: Request,
+        cache_request: CacheRequest,
+        lookup: Lookup,
+    ) -> SiteResponse {
         let version = self.memory().version();
-        let manner = self.manner(&request, &demand, &found);
+        let mode = self.fetch_mode(&request, &cache_request, &lookup);
         // A request that wants its own validation does not wait for that of another.
-        let is_alone = manner != Manner::ToStore || demand.has_credentials || demand.control.no_cache;
+        let is_alone = mode != FetchMode::ToStore || cache_request.has_credentials || cache_request.control.no_cache;
         let fill = match is_alone {
             true => None,
-            false => self.store.shared.fills.join(&demand.key, self.scope, self.memory()),
+            false => self.store.shared.fills.join(&cache_request.key, self.scope, self.memory()),
         };
-        let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
+        let fetch = Fetch::new(self.clone(), handler.clone(), request, cache_request, lookup, version, mode);
         match fill {
             None => SiteResponse::pending(Box::pin(fetch.run(None))),
             Some(Fill::Follower(follower)) => SiteResponse::pending(Box::pin(fetch.follow(follower))),
@@ -146,44 +157,51 @@ impl ResponseCache {
         }
     }
 
-    fn manner(&self, request: &Request, demand: &Demand, found: &Found) -> Manner {
+    fn fetch_mode(&self, request: &Request, cache_request: &CacheRequest, lookup: &Lookup) -> FetchMode {
         // The response is likely to be for its user only; then conditions of the client are of more use than a whole one.
-        let is_for_user = demand.has_credentials && found.stored.is_empty();
-        if demand.is_head || demand.control.no_store || is_for_user {
-            return Manner::AsReceived;
+        let is_for_user = cache_request.has_credentials && lookup.stored.is_empty();
+        if cache_request.is_head || cache_request.control.no_store || is_for_user {
+            return FetchMode::AsReceived;
         }
-        match found.part.as_ref().filter(|_| request.headers.contains(KnownHeader::Range)) {
+        match lookup.part.as_ref().filter(|_| request.headers.contains(KnownHeader::Range)) {
             // The client has a part of another version, and is likely to get all of this one.
-            Some(part) if !is_range_current(&request.headers, &part.head.headers) => Manner::AsReceived,
-            Some(part) if found.is_uncacheable || !self.store.is_fetched_for_parts(part.body.complete_length()) => {
-                Manner::InParts
+            Some(part) if !is_range_current(&request.headers, &part.head.headers) => FetchMode::AsReceived,
+            Some(part) if lookup.is_uncacheable || !self.store.is_fetched_for_parts(part.body.complete_length()) => {
+                FetchMode::InParts
             }
-            _ if found.is_uncacheable => Manner::AsReceived,
-            _ => Manner::ToStore,
+            _ if lookup.is_uncacheable => FetchMode::AsReceived,
+            _ => FetchMode::ToStore,
         }
     }
 
     /// Validates a stored response, unless somebody does it already (RFC 5861 §3); whether it does.
-    fn validate<H: Handler>(&self, handler: &H, request: Request, demand: Demand, stored: Arc<Stored>) -> bool {
+    fn validate<H: Handler>(
+        &self,
+        handler: &H,
+        request: Request,
+        cache_request: CacheRequest,
+        stored: Arc<Stored>,
+    ) -> bool {
         let version = self.memory().version();
-        let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&demand.key, self.scope, self.memory()) else {
+        let Some(Fill::Leader(leader)) = self.store.shared.fills.join(&cache_request.key, self.scope, self.memory())
+        else {
             return false;
         };
-        let found = Found {
+        let lookup = Lookup {
             reason: ForwardReason::Stale,
             stored: vec![stored],
             is_selected: true,
             part: None,
             is_uncacheable: false,
         };
-        let manner = Manner::InBackground;
-        let fetch = Fetch::new(self.clone(), handler.clone(), request, demand, found, (version, manner));
+        let mode = FetchMode::InBackground;
+        let fetch = Fetch::new(self.clone(), handler.clone(), request, cache_request, lookup, version, mode);
         spawn_local(fetch.run(Some(leader)));
         true
     }
 }
 
-impl Found {
+impl Lookup {
     fn nothing() -> Self {
         Self {
             reason: ForwardReason::UriMiss,

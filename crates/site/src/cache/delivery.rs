@@ -29,7 +29,7 @@ pub(super) fn deliver(
     stored: &Stored,
     now: Time,
 ) -> Result<Response, NotDelivered> {
-    deliver_as((method, request), &stored.head, &stored.body, now)
+    deliver_as(method, request, &stored.head, &stored.body, now)
 }
 
 /// The same with this head, of a stored content.
@@ -38,7 +38,8 @@ pub(super) fn deliver(
 ///
 /// Why there is none.
 pub(super) fn deliver_as(
-    (method, request): (&Method, &Headers),
+    method: &Method,
+    request: &Headers,
     head: &StoredHead,
     body: &StoredBody,
     now: Time,

@@ -4,32 +4,34 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    Exchange, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    ExchangeTimes, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
     add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
 use serow_message::{CacheStatus, InformationalSender, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
-use super::{ResponseCache, answer::Found, delivery::deliver, demand::Demand, receipt::is_for_others};
+use super::{
+    ResponseCache, answer::Lookup, cache_request::CacheRequest, delivery::deliver, store_decision::is_for_others,
+};
 
 /// A request that is forwarded.
 pub(super) struct Fetch<H> {
     pub(super) cache: ResponseCache,
     handler: H,
-    pub(super) demand: Demand,
+    pub(super) cache_request: CacheRequest,
     /// The request, with the conditions and ranges of the client.
     pub(super) head: RequestHead,
     connection: Connection,
     informational: InformationalSender,
     extensions: Extensions,
-    pub(super) found: Found,
+    pub(super) lookup: Lookup,
     pub(super) version: StoreVersion,
-    pub(super) manner: Manner,
+    pub(super) mode: FetchMode,
 }
 
 /// How a request is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum FetchMode {
     /// With the client's conditions and ranges: the response is not expected to be stored.
     AsReceived,
     /// For the whole response, which can be stored; what is stored is validated.
@@ -45,21 +47,22 @@ impl<H: Handler> Fetch<H> {
         cache: ResponseCache,
         handler: H,
         request: Request,
-        demand: Demand,
-        found: Found,
-        (version, manner): (StoreVersion, Manner),
+        cache_request: CacheRequest,
+        lookup: Lookup,
+        version: StoreVersion,
+        mode: FetchMode,
     ) -> Self {
         let connection = request.connection().clone();
         let informational = request.informational().clone();
         let Request { method, target, version: protocol, headers, extensions, .. } = request;
         let head = RequestHead { method, target, version: protocol, headers };
-        Self { cache, handler, demand, head, connection, informational, extensions, found, version, manner }
+        Self { cache, handler, cache_request, head, connection, informational, extensions, lookup, version, mode }
     }
 
     /// Forwards the request; the requests that wait for the leader get what it gets.
     pub(super) async fn run(self, leader: Option<FillLeader>) -> Response {
         let (mut response, mut exchange) = self.send(self.conditional_headers()).await;
-        if self.manner != Manner::AsReceived && response.status == StatusCode::NOT_MODIFIED && is_for_others(&response)
+        if self.mode != FetchMode::AsReceived && response.status == StatusCode::NOT_MODIFIED && is_for_others(&response)
         {
             if let Some((response, is_stored)) = self.revalidated(&response, exchange) {
                 settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
@@ -75,7 +78,7 @@ impl<H: Handler> Fetch<H> {
             settle(leader.as_ref(), FillOutcome::Failed);
             return response;
         }
-        if self.demand.is_head {
+        if self.cache_request.is_head {
             self.compare_head(&response, exchange);
         }
         self.receive(response, exchange, leader).await
@@ -87,22 +90,22 @@ impl<H: Handler> Fetch<H> {
         loop {
             let Ok(outcome) = timeout_at(deadline, &mut follower).await else {
                 drop(follower);
-                self.manner = Manner::AsReceived;
+                self.mode = FetchMode::AsReceived;
                 return self.run_alone().await;
             };
             match outcome {
                 FillOutcome::Arriving(arriving) => {
                     match self.share(&arriving) {
                         Ok(response) => return response,
-                        Err(manner) => self.manner = manner,
+                        Err(mode) => self.mode = mode,
                     }
                     return self.run_alone().await;
                 }
                 FillOutcome::Stored => {
                     let now = self.cache.store.now();
-                    let resource = self.cache.memory().find(&self.demand.key);
-                    if let Some(Ok((stored, _))) =
-                        resource.map(|resource| self.cache.look(&resource, &self.head.headers, &self.demand, now))
+                    let resource = self.cache.memory().find(&self.cache_request.key);
+                    if let Some(Ok((stored, _))) = resource
+                        .map(|resource| self.cache.look_up(&resource, &self.head.headers, &self.cache_request, now))
                         && let Some(response) = self.deliver_stored(&stored, self.collapsed())
                     {
                         return response;
@@ -118,11 +121,11 @@ impl<H: Handler> Fetch<H> {
                     return self.run_alone().await;
                 }
                 FillOutcome::Released => {
-                    self.manner = Manner::AsReceived;
+                    self.mode = FetchMode::AsReceived;
                     return self.run_alone().await;
                 }
                 FillOutcome::Abandoned => {
-                    let (key, scope) = (&self.demand.key, self.cache.scope);
+                    let (key, scope) = (&self.cache_request.key, self.cache.scope);
                     self.version = self.cache.memory().version();
                     match self.cache.store.shared.fills.join(key, scope, self.cache.memory()) {
                         Some(Fill::Follower(other)) => follower = other,
@@ -140,7 +143,7 @@ impl<H: Handler> Fetch<H> {
         Box::pin(self.run(None))
     }
 
-    pub(super) async fn send(&self, headers: Headers) -> (Response, Exchange) {
+    pub(super) async fn send(&self, headers: Headers) -> (Response, ExchangeTimes) {
         let sent = self.cache.store.now();
         let head = RequestHead { headers, ..self.head.clone() };
         let request = Request::new(head, Body::empty(), self.connection.clone());
@@ -151,41 +154,42 @@ impl<H: Handler> Fetch<H> {
         if !tags.is_empty() {
             response.extensions.insert(tags);
         }
-        (response, Exchange { sent, received: self.cache.store.now() })
+        (response, ExchangeTimes { sent, received: self.cache.store.now() })
     }
 
     fn conditional_headers(&self) -> Headers {
-        if self.manner == Manner::AsReceived {
+        if self.mode == FetchMode::AsReceived {
             return self.head.headers.clone();
         }
         let mut headers = self.unconditional_headers();
-        let stored = self.found.stored.iter().map(|stored| &stored.head);
-        let selected = self.found.stored.first().filter(|_| self.found.is_selected).map(|stored| &stored.head);
+        let stored = self.lookup.stored.iter().map(|stored| &stored.head);
+        let selected = self.lookup.stored.first().filter(|_| self.lookup.is_selected).map(|stored| &stored.head);
         add_validators(&mut headers, stored, selected);
         headers
     }
 
     pub(super) fn unconditional_headers(&self) -> Headers {
         let mut headers = self.head.headers.clone();
-        match self.manner {
-            Manner::InParts => make_unconditional_in_parts(&mut headers),
-            Manner::AsReceived | Manner::ToStore | Manner::InBackground => make_unconditional(&mut headers),
+        match self.mode {
+            FetchMode::InParts => make_unconditional_in_parts(&mut headers),
+            FetchMode::AsReceived | FetchMode::ToStore | FetchMode::InBackground => make_unconditional(&mut headers),
         }
         headers
     }
 
     /// The request, with these headers, as what decides about its response.
     pub(super) fn storing_request<'a>(&'a self, headers: &'a Headers) -> StoringRequest<'a> {
-        let (has_credentials, no_store) = (self.demand.has_credentials, self.demand.control.no_store);
+        let (has_credentials, no_store) = (self.cache_request.has_credentials, self.cache_request.control.no_store);
         let set_fields = &self.cache.origin.set_fields;
         StoringRequest { method: &self.head.method, headers, has_credentials, no_store, set_fields }
     }
 
     /// The stored response that is sent in place of an error, if there is one (RFC 5861 §4).
     fn replacement(&self) -> Option<Arc<Stored>> {
-        let stored = self.found.stored.first().filter(|_| self.found.is_selected)?;
+        let stored = self.lookup.stored.first().filter(|_| self.lookup.is_selected)?;
         let now = self.cache.store.now();
-        let may = may_replace_error(&stored.current_head(), &self.demand.control, &self.cache.settings.rules, now);
+        let may =
+            may_replace_error(&stored.current_head(), &self.cache_request.control, &self.cache.settings.rules, now);
         may.then(|| Arc::clone(stored))
     }
 
@@ -197,27 +201,27 @@ impl<H: Handler> Fetch<H> {
 
     /// The response that the client gets; nobody gets that of a request in the background.
     pub(super) fn finish(&self, response: Response, status: CacheStatus) -> Response {
-        match self.manner {
-            Manner::InBackground => response,
-            Manner::AsReceived | Manner::ToStore | Manner::InParts => {
-                self.cache.finish(response, status, Some(&self.demand.key))
+        match self.mode {
+            FetchMode::InBackground => response,
+            FetchMode::AsReceived | FetchMode::ToStore | FetchMode::InParts => {
+                self.cache.finish(response, status, Some(&self.cache_request.key))
             }
         }
     }
 
     /// A stored response is sent in place of the origin's, which had this status.
     pub(super) fn validated_by(&self, status: StatusCode, is_stored: bool) -> CacheStatus {
-        CacheStatus::Forwarded { reason: self.found.reason, status: Some(status), is_stored, is_collapsed: false }
+        CacheStatus::Forwarded { reason: self.lookup.reason, status: Some(status), is_stored, is_collapsed: false }
     }
 
     /// The client gets the origin's response.
     pub(super) fn forwarded(&self, is_stored: bool) -> CacheStatus {
-        CacheStatus::Forwarded { reason: self.found.reason, status: None, is_stored, is_collapsed: false }
+        CacheStatus::Forwarded { reason: self.lookup.reason, status: None, is_stored, is_collapsed: false }
     }
 
     /// The request got what another one was forwarded for.
     pub(super) fn collapsed(&self) -> CacheStatus {
-        CacheStatus::Forwarded { reason: self.found.reason, status: None, is_stored: false, is_collapsed: true }
+        CacheStatus::Forwarded { reason: self.lookup.reason, status: None, is_stored: false, is_collapsed: true }
     }
 }
 

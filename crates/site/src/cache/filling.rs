@@ -10,7 +10,7 @@ use serow_cache::{
 };
 use tokio::task::{spawn_local, yield_now};
 
-use super::{ResponseCache, counters::CacheEvent, fetch::Fetch, filling_file::FillingFile, receipt::Accepted};
+use super::{ResponseCache, counters::CacheEvent, fetch::Fetch, filling_file::FillingFile, store_decision::Accepted};
 
 /// A response whose body arrives, and is read by clients meanwhile. It becomes visible to others when it is whole.
 pub(super) struct Filling {
@@ -60,7 +60,7 @@ impl Filling {
         tags: TagNames,
     ) -> (Self, GrowingContent) {
         let Accepted { head, extent, file } = accepted;
-        let (cache, key, version) = (fetch.cache.clone(), fetch.demand.key.clone(), fetch.version);
+        let (cache, key, version) = (fetch.cache.clone(), fetch.cache_request.key.clone(), fetch.version);
         let (limit, memory) = (cache.memory().max_object(), &cache.store.shared.fill_memory);
         let (content, writer) = GrowingContent::new(limit, body.length(), memory);
         let (leader, is_wanted_anyway) = (None, false);

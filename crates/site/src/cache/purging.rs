@@ -5,7 +5,7 @@ use serow_cache::{PurgeMode, PurgeTarget, TagNames};
 use serow_gateway::error_page;
 use serow_message::{Headers, StatusCode};
 
-use super::{CacheStore, ResponseCache, counters::CacheEvent, demand::uri_of, settings::PurgingClients};
+use super::{CacheStore, ResponseCache, cache_request::uri_of, counters::CacheEvent, settings::PurgingClients};
 
 impl CacheStore {
     /// Purges responses: how many, but for a tag, where nobody counts them. A soft purge makes them stale. Responses to

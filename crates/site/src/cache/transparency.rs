@@ -135,7 +135,7 @@ async fn exchange(world: Rc<RefCell<World>>, cache: ResponseCache, origin: impl 
     let index = world.borrow_mut().index();
     let response = cache.respond(&origin, request).await;
     let got = world.borrow().now();
-    let delivered = Delivered::of(ask, (asked, got, index), response).await;
+    let delivered = Delivered::of(ask, asked, got, index, response).await;
     if delivered.ask.is_unsafe() && delivered.status < 400 {
         let event = Event::Invalidation(delivered.ask.key());
         world.borrow_mut().note(event);

@@ -4,30 +4,31 @@ use std::sync::Arc;
 
 use serow::{Handler, Response};
 use serow_cache::{
-    Exchange, HeadVerdict, NotStored, StorableHead, Stored, TagNames, UpdatedHead, head_verdict, updated, validated,
+    ExchangeTimes, HeadVerdict, NotStored, StorableHead, Stored, TagNames, UpdatedHead, head_verdict, updated,
+    validated,
 };
 
 use super::{
     delivery::deliver_as,
     fetch::{Fetch, tags_of},
-    receipt::is_for_others,
+    store_decision::is_for_others,
 };
 
 impl<H: Handler> Fetch<H> {
     /// The response that a 304 makes of a stored one (RFC 9111 §4.3.4), and whether it is stored so; nothing if it is about
     /// none, or its content is gone.
-    pub(super) fn revalidated(&self, response: &Response, exchange: Exchange) -> Option<(Response, bool)> {
-        let stored = &self.found.stored;
+    pub(super) fn revalidated(&self, response: &Response, exchange: ExchangeTimes) -> Option<(Response, bool)> {
+        let stored = &self.lookup.stored;
         let before = &stored[validated(stored.iter().map(|stored| &stored.head), &response.headers)?];
         let UpdatedHead { own, stored: decision } = self.updated(before, response, exchange);
         let is_stored = self.decide(before, decision, &tags_of(response));
-        let request = (&self.head.method, &self.head.headers);
-        let delivered = deliver_as(request, &own, &before.body, self.cache.store.now()).ok()?;
+        let (method, request) = (&self.head.method, &self.head.headers);
+        let delivered = deliver_as(method, request, &own, &before.body, self.cache.store.now()).ok()?;
         Some((self.finish(delivered, self.validated_by(response.status, is_stored)), is_stored))
     }
 
     /// The head of a stored response, updated by the head of a response to this request.
-    fn updated(&self, before: &Stored, response: &Response, exchange: Exchange) -> UpdatedHead {
+    fn updated(&self, before: &Stored, response: &Response, exchange: ExchangeTimes) -> UpdatedHead {
         let (request, rules) = (self.storing_request(&self.head.headers), &self.cache.settings.rules);
         updated(&before.head, request, &response.headers, rules, exchange)
     }
@@ -35,7 +36,7 @@ impl<H: Handler> Fetch<H> {
     /// Stores the updated head of a stored response, or withdraws that response if it is not for others any more; whether it
     /// is stored.
     fn decide(&self, before: &Arc<Stored>, decision: Result<StorableHead, NotStored>, tags: &TagNames) -> bool {
-        let (memory, key) = (self.cache.memory(), &self.demand.key);
+        let (memory, key) = (self.cache.memory(), &self.cache_request.key);
         match decision {
             Ok(head) if before.head.variant.matches(&self.head.headers) => {
                 memory.replace(key, self.version, before, head, tags);
@@ -56,16 +57,16 @@ impl<H: Handler> Fetch<H> {
     }
 
     /// Updates or outdates what is stored for GET by a response to HEAD (RFC 9111 §4.3.5).
-    pub(super) fn compare_head(&self, response: &Response, exchange: Exchange) {
-        let selected = self.found.stored.first().filter(|_| self.found.is_selected);
-        let Some(before) = selected.or(self.found.part.as_ref()) else { return };
+    pub(super) fn compare_head(&self, response: &Response, exchange: ExchangeTimes) {
+        let selected = self.lookup.stored.first().filter(|_| self.lookup.is_selected);
+        let Some(before) = selected.or(self.lookup.part.as_ref()) else { return };
         let length = before.body.complete_length();
         match head_verdict(&before.head, length, response.status, &response.headers) {
             HeadVerdict::Same if is_for_others(response) => {
                 let updated = self.updated(before, response, exchange);
                 let _ = self.decide(before, updated.stored, &tags_of(response));
             }
-            HeadVerdict::Changed => self.cache.memory().outdate(&self.demand.key, self.version, before),
+            HeadVerdict::Changed => self.cache.memory().outdate(&self.cache_request.key, self.version, before),
             HeadVerdict::Same | HeadVerdict::Unrelated => {}
         }
     }

@@ -18,12 +18,12 @@ use serow_message::{Body, BoxError};
 /// an encoder is taken, so that bodies that arrive at the same time use the same one, one after the other: its tables,
 /// some hundred kilobytes, are then in the processor's cache.
 pub(crate) struct CompressedBody {
-    stage: Stage,
+    stage: BodyStage,
     output: Vec<u8>,
 }
 
 /// How far it is.
-enum Stage {
+enum BodyStage {
     /// The source is read.
     Open(Box<Open>),
     /// All of it was compressed; these trailers follow.
@@ -82,12 +82,12 @@ impl CompressedBody {
             since_turn: 0,
             _permit: permit,
         };
-        Self { stage: Stage::Open(Box::new(open)), output: Vec::new() }
+        Self { stage: BodyStage::Open(Box::new(open)), output: Vec::new() }
     }
 
     /// The body of a HEAD: nothing, of a length that is not known.
     pub(crate) fn ended() -> Self {
-        Self { stage: Stage::Ended(None), output: Vec::new() }
+        Self { stage: BodyStage::Ended(None), output: Vec::new() }
     }
 
     /// Takes the compressed bytes; there may be none.
@@ -96,17 +96,17 @@ impl CompressedBody {
     }
 
     fn fail(&mut self, error: BoxError) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.stage = Stage::Failed;
+        self.stage = BodyStage::Failed;
         Poll::Ready(Some(Err(error)))
     }
 
     /// Ends the coded body; its trailers follow.
     fn end(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.stage, Stage::Failed) {
-            Stage::Open(open) => {
+        match std::mem::replace(&mut self.stage, BodyStage::Failed) {
+            BodyStage::Open(open) => {
                 let Open { settings, encoder, trailers, .. } = *open;
                 encoder.map_or_else(|| Encoder::new(settings), Ok)?.finish(&mut self.output)?;
-                self.stage = Stage::Ended(trailers);
+                self.stage = BodyStage::Ended(trailers);
             }
             other => self.stage = other,
         }
@@ -115,7 +115,7 @@ impl CompressedBody {
 }
 
 /// The outcome of a step.
-enum Step {
+enum CompressionStep {
     /// There is more to do.
     Again,
     /// The output is to be sent.
@@ -130,7 +130,7 @@ enum Step {
 
 impl Open {
     /// Reads or compresses a little.
-    fn step(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> Result<Step, BoxError> {
+    fn step(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> Result<CompressionStep, BoxError> {
         if !self.rest.is_empty() {
             return Ok(self.compress(output)?);
         }
@@ -138,10 +138,10 @@ impl Open {
             && let Some(piece) = self.gathered.pop_front()
         {
             self.rest = piece;
-            return Ok(Step::Again);
+            return Ok(CompressionStep::Again);
         }
         if self.has_ended {
-            return Ok(Step::End);
+            return Ok(CompressionStep::End);
         }
         match self.source.poll_next(context) {
             Poll::Ready(Some(frame)) => {
@@ -151,15 +151,15 @@ impl Open {
                     Ok(piece) => self.take_in(piece)?,
                     Err(frame) => self.trailers = frame.into_trailers().ok(),
                 }
-                Ok(Step::Again)
+                Ok(CompressionStep::Again)
             }
             Poll::Ready(None) => {
                 self.has_ended = true;
                 self.encoder()?;
-                Ok(Step::Again)
+                Ok(CompressionStep::Again)
             }
             Poll::Pending => match self.progress {
-                Progress::Flushed => Ok(Step::Wait),
+                Progress::Flushed => Ok(CompressionStep::Wait),
                 Progress::Behind => {
                     self.progress = Progress::Waited;
                     Ok(self.give_way())
@@ -167,11 +167,11 @@ impl Open {
                 // It is compressed first, and the source asked once more.
                 Progress::Waited if !self.gathered.is_empty() => {
                     self.encoder()?;
-                    Ok(Step::Again)
+                    Ok(CompressionStep::Again)
                 }
                 Progress::Waited => {
                     self.flush(output)?;
-                    Ok(Step::Send)
+                    Ok(CompressionStep::Send)
                 }
             },
         }
@@ -200,7 +200,7 @@ impl Open {
         }
     }
 
-    fn compress(&mut self, output: &mut Vec<u8>) -> io::Result<Step> {
+    fn compress(&mut self, output: &mut Vec<u8>) -> io::Result<CompressionStep> {
         if self.since_turn >= MAX_TURN {
             return Ok(self.give_way());
         }
@@ -211,15 +211,15 @@ impl Open {
         self.progress = Progress::Behind;
         if self.is_live && self.rest.is_empty() {
             self.flush(output)?;
-            return Ok(Step::Send);
+            return Ok(CompressionStep::Send);
         }
-        Ok(if output.len() >= PIECE { Step::Send } else { Step::Again })
+        Ok(if output.len() >= PIECE { CompressionStep::Send } else { CompressionStep::Again })
     }
 
     /// Others get their turn; what is in the output stays there.
-    fn give_way(&mut self) -> Step {
+    fn give_way(&mut self) -> CompressionStep {
         self.since_turn = 0;
-        Step::GiveWay
+        CompressionStep::GiveWay
     }
 
     fn flush(&mut self, output: &mut Vec<u8>) -> io::Result<()> {
@@ -236,19 +236,19 @@ impl http_body::Body for CompressedBody {
         let body = self.get_mut();
         loop {
             let step = match &mut body.stage {
-                Stage::Open(open) => open.step(&mut body.output, context),
-                Stage::Ended(trailers) => {
+                BodyStage::Open(open) => open.step(&mut body.output, context),
+                BodyStage::Ended(trailers) => {
                     return Poll::Ready(trailers.take().map(|trailers| Ok(Frame::trailers(trailers))));
                 }
-                Stage::Failed => return Poll::Ready(None),
+                BodyStage::Failed => return Poll::Ready(None),
             };
             match step {
-                Ok(Step::Again) => {}
-                Ok(Step::Send) => return body.take_output(),
+                Ok(CompressionStep::Again) => {}
+                Ok(CompressionStep::Send) => return body.take_output(),
                 // For an empty piece, the server lets others have their turn, and asks again.
-                Ok(Step::GiveWay) => return Poll::Ready(Some(Ok(Frame::data(Bytes::new())))),
-                Ok(Step::Wait) => return Poll::Pending,
-                Ok(Step::End) => match body.end() {
+                Ok(CompressionStep::GiveWay) => return Poll::Ready(Some(Ok(Frame::data(Bytes::new())))),
+                Ok(CompressionStep::Wait) => return Poll::Pending,
+                Ok(CompressionStep::End) => match body.end() {
                     Ok(()) => return body.take_output(),
                     Err(error) => return body.fail(error.into()),
                 },
@@ -258,7 +258,7 @@ impl http_body::Body for CompressedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.output.is_empty() && matches!(self.stage, Stage::Ended(None))
+        self.output.is_empty() && matches!(self.stage, BodyStage::Ended(None))
     }
 }
 

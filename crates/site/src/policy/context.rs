@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serow_message::{Request, Response};
 
-use super::{AccessOutcome, Admission, Asked, CorsRequest, Identity, RoutePolicy, Source};
+use super::{AccessDecision, AccessOutcome, Asked, CorsRequest, Identity, RoutePolicy, Source};
 
 /// A request with a policy: what the response depends on.
 pub(crate) struct PolicyContext {
@@ -24,8 +24,8 @@ impl PolicyContext {
 
     /// Decides whether the request may go on.
     #[inline]
-    pub(crate) fn admit(&mut self, request: &Request) -> Admission {
-        let Some(guard) = &self.policy.guard else { return Admission::Granted(Identity::default()) };
+    pub(crate) fn admit(&mut self, request: &Request) -> AccessDecision {
+        let Some(guard) = &self.policy.guard else { return AccessDecision::Granted(Identity::default()) };
         let is_preflight = self.asked.cors.as_ref().is_some_and(CorsRequest::is_preflight);
         guard.admit(request, is_preflight, &mut self.outcome)
     }

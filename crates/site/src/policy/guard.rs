@@ -70,7 +70,7 @@ pub enum Satisfy {
 }
 
 /// The decision about a request.
-pub(crate) enum Admission {
+pub(crate) enum AccessDecision {
     /// It goes on.
     Granted(Identity),
     /// It does not.
@@ -102,18 +102,18 @@ impl Guard {
     }
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
-    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> Admission {
+    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> AccessDecision {
         let client = self.trust.client_address(&request.headers, request.connection());
         let is_address_right = self.addresses.as_ref().is_none_or(|rules| rules.allow(client));
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
         if !is_address_right && !is_identity_enough {
             self.refused_addresses.note(client);
             refusals::log_address(client, request);
-            return Admission::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
+            return AccessDecision::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
         }
         // The method of a preflight request is not that of the request it asks about.
         if !self.methods.allow(&request.method) && !is_preflight {
-            return Admission::Refused(self.refusal_of_method(&request.headers));
+            return AccessDecision::Refused(self.refusal_of_method(&request.headers));
         }
         if let (Some(requests), Some(client)) = (&self.requests, client) {
             outcome.counted = requests.enter(client);
@@ -122,15 +122,15 @@ impl Guard {
                     note.add_limit(requests.name(), LimitStatus::Rejected);
                 }
                 let refusal = refusal(StatusCode::TOO_MANY_REQUESTS, RETRY_REQUEST, &request.headers);
-                return Admission::Refused(refusal);
+                return AccessDecision::Refused(refusal);
             }
         }
         let wait = match self.limit(request, client, outcome, false) {
             Ok(wait) => wait,
-            Err(refusal) => return Admission::Refused(refusal),
+            Err(refusal) => return AccessDecision::Refused(refusal),
         };
         if let Some(verdict) = self.identity.own_path(request) {
-            return admission(verdict, wait);
+            return decision_after(verdict, wait);
         }
         // Without a list of addresses, every address would be enough.
         let is_address_enough = self.satisfy == Satisfy::Any && self.addresses.is_some() && is_address_right;
@@ -138,7 +138,7 @@ impl Guard {
             true => Verdict::Passed(Identity::default()),
             false => self.identity.check(request, client, self.satisfy),
         };
-        admission(verdict, wait)
+        decision_after(verdict, wait)
     }
 
     /// RFC 9110 §15.5.6: a 405 says which methods there are.
@@ -236,16 +236,16 @@ impl AccessOutcome {
 const RETRY_REQUEST: Duration = Duration::from_secs(1);
 
 /// The decision about a request that first waits for so long.
-fn admission(verdict: Verdict, wait: Duration) -> Admission {
+fn decision_after(verdict: Verdict, wait: Duration) -> AccessDecision {
     match (verdict, wait.is_zero()) {
-        (Verdict::Passed(identity), true) => Admission::Granted(identity),
-        (Verdict::Passed(identity), false) => Admission::Pending(Box::pin(async move {
+        (Verdict::Passed(identity), true) => AccessDecision::Granted(identity),
+        (Verdict::Passed(identity), false) => AccessDecision::Pending(Box::pin(async move {
             sleep(wait).await;
             Ok(identity)
         })),
-        (Verdict::Refused(response), _) => Admission::Refused(response),
-        (Verdict::Pending(identity), true) => Admission::Pending(identity),
-        (Verdict::Pending(identity), false) => Admission::Pending(Box::pin(async move {
+        (Verdict::Refused(response), _) => AccessDecision::Refused(response),
+        (Verdict::Pending(identity), true) => AccessDecision::Pending(identity),
+        (Verdict::Pending(identity), false) => AccessDecision::Pending(Box::pin(async move {
             sleep(wait).await;
             identity.await
         })),

@@ -15,7 +15,7 @@ pub struct HealthUrl(String);
 /// The health check of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
-    pub(crate) place: Place,
+    pub(crate) place: CheckAddress,
     /// The server name for TLS; `None` without TLS.
     pub(crate) server_name: Option<String>,
     pub(crate) authority: String,
@@ -24,7 +24,7 @@ pub(crate) struct Question {
 
 /// The address of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CheckAddress {
     Tcp(String, u16),
     Unix(PathBuf),
 }
@@ -38,13 +38,13 @@ impl HealthUrl {
             if path.is_empty() {
                 return Err(HealthUrlError("the path of the unix socket is missing".to_owned()));
             }
-            let (place, authority) = (Place::Unix(path.into()), "localhost".to_owned());
+            let (place, authority) = (CheckAddress::Unix(path.into()), "localhost".to_owned());
             return Ok(Question { place, server_name: None, authority, path: format!("/{below}") });
         }
         let (origin, path) = Origin::of_url(&text).map_err(|error| HealthUrlError(error.to_string()))?;
         let server_name = (origin.scheme_name() == "https").then(|| origin.host.clone());
         let authority = origin.authority();
-        Ok(Question { place: Place::Tcp(origin.host, origin.port), server_name, authority, path })
+        Ok(Question { place: CheckAddress::Tcp(origin.host, origin.port), server_name, authority, path })
     }
 }
 
@@ -76,16 +76,16 @@ mod tests {
 
     #[test]
     fn questions() {
-        let tcp = |host: &str, port| Place::Tcp(host.to_owned(), port);
+        let tcp = |host: &str, port| CheckAddress::Tcp(host.to_owned(), port);
         let cases = [
             ("http://127.0.0.1:8080/health", Some((tcp("127.0.0.1", 8080), None, "127.0.0.1:8080", "/health"))),
             ("localhost:80", Some((tcp("localhost", 80), None, "localhost", "/"))),
             ("https://[::1]/a?g={generation}&p={pid}", Some((tcp("::1", 443), Some("::1"), "[::1]", "/a?g=3&p=99"))),
             (
                 "http://unix:/run/a-{pid}.sock:/h?x",
-                Some((Place::Unix("/run/a-99.sock".into()), None, "localhost", "/h?x")),
+                Some((CheckAddress::Unix("/run/a-99.sock".into()), None, "localhost", "/h?x")),
             ),
-            ("unix:/run/a.sock", Some((Place::Unix("/run/a.sock".into()), None, "localhost", "/"))),
+            ("unix:/run/a.sock", Some((CheckAddress::Unix("/run/a.sock".into()), None, "localhost", "/"))),
             ("unix:", None),
             ("ftp://a/", None),
             ("", None),

@@ -10,12 +10,12 @@ use super::{
 /// Workers that are being started together. Each is restarted until it is up.
 #[derive(Debug, Default)]
 pub(super) struct Start {
-    places: Vec<Place>,
+    places: Vec<WorkerSlot>,
 }
 
 /// The slot of one worker.
 #[derive(Debug)]
-enum Place {
+enum WorkerSlot {
     /// The next attempt is at this time.
     Waiting(Duration),
     /// It is being spawned.
@@ -31,30 +31,30 @@ impl Start {
     /// Spawns this many.
     pub(super) fn new(generation: u64, count: usize, actions: &mut VecDeque<Action>) -> Self {
         actions.extend((0..count).map(|_| Action::Spawn(generation)));
-        Self { places: (0..count).map(|_| Place::Spawning).collect() }
+        Self { places: (0..count).map(|_| WorkerSlot::Spawning).collect() }
     }
 
     /// One, at this time.
     pub(super) fn waiting(until: Duration) -> Self {
-        Self { places: vec![Place::Waiting(until)] }
+        Self { places: vec![WorkerSlot::Waiting(until)] }
     }
 
     /// One more, at this time.
     pub(super) fn add(&mut self, until: Duration) {
-        self.places.push(Place::Waiting(until));
+        self.places.push(WorkerSlot::Waiting(until));
     }
 
     /// The workers, once all are up.
     pub(super) fn take_complete(&mut self) -> Option<Vec<Worker>> {
-        let complete = self.places.iter().all(|place| matches!(place, Place::Up(_)));
+        let complete = self.places.iter().all(|place| matches!(place, WorkerSlot::Up(_)));
         complete.then(|| std::mem::take(self).into_workers().collect())
     }
 
     /// Those that run, up or not.
     pub(super) fn into_workers(self) -> impl Iterator<Item = Worker> {
         self.places.into_iter().filter_map(|place| match place {
-            Place::Trying(worker) | Place::Killed(worker) | Place::Up(worker) => Some(worker),
-            Place::Waiting(_) | Place::Spawning => None,
+            WorkerSlot::Trying(worker) | WorkerSlot::Killed(worker) | WorkerSlot::Up(worker) => Some(worker),
+            WorkerSlot::Waiting(_) | WorkerSlot::Spawning => None,
         })
     }
 
@@ -72,22 +72,22 @@ impl Start {
         actions: &mut VecDeque<Action>,
     ) {
         let place = self.places.iter_mut().find(|place| match (event, place) {
-            (Event::Spawned { .. } | Event::NotSpawned(_), Place::Spawning) => true,
-            (Event::Notified(pid), Place::Trying(worker)) => {
+            (Event::Spawned { .. } | Event::NotSpawned(_), WorkerSlot::Spawning) => true,
+            (Event::Notified(pid), WorkerSlot::Trying(worker)) => {
                 worker.pid == *pid && settings.readiness == Readiness::Interval
             }
-            (Event::Healthy(pid), Place::Trying(worker)) => worker.pid == *pid,
+            (Event::Healthy(pid), WorkerSlot::Trying(worker)) => worker.pid == *pid,
             _ => false,
         });
         let Some(place) = place else { return };
         match event {
             &Event::Spawned { generation, pid } => {
                 actions.push_back(Action::Log(format!("starting new worker {pid}")));
-                *place = Place::Trying(Worker { generation, pid, since: now, told_to_end: false });
+                *place = WorkerSlot::Trying(Worker { generation, pid, since: now, told_to_end: false });
             }
             Event::NotSpawned(reason) => {
                 actions.push_back(Action::Log(format!("cannot start a new worker: {reason}")));
-                *place = Place::Waiting(now.saturating_add(settings.interval.max(LEAST_INTERVAL)));
+                *place = WorkerSlot::Waiting(now.saturating_add(settings.interval.max(LEAST_INTERVAL)));
             }
             _ => place.rise(),
         }
@@ -102,22 +102,22 @@ impl Start {
         generation: &mut u64,
         actions: &mut VecDeque<Action>,
     ) {
-        let due = |place: &Place| place.deadline(settings).is_some_and(|deadline| deadline <= now);
+        let due = |place: &WorkerSlot| place.deadline(settings).is_some_and(|deadline| deadline <= now);
         let mut spawning = false;
         for place in self.places.iter_mut().filter(|place| due(place)) {
             match (&place, settings.readiness) {
-                (Place::Waiting(_), _) => {
+                (WorkerSlot::Waiting(_), _) => {
                     *generation += u64::from(!spawning);
                     spawning = true;
                     actions.push_back(Action::Spawn(*generation));
-                    *place = Place::Spawning;
+                    *place = WorkerSlot::Spawning;
                 }
-                (Place::Trying(worker), Readiness::Health(timeout)) => {
+                (WorkerSlot::Trying(worker), Readiness::Health(timeout)) => {
                     let (pid, timeout) = (worker.pid, super::seconds(timeout));
                     let line = format!("new worker {pid} is not healthy after {timeout} secs, sending KILL");
                     actions.push_back(Action::Log(line));
                     actions.push_back(Action::Kill("KILL".to_owned(), vec![pid]));
-                    *place = Place::Killed(worker.clone());
+                    *place = WorkerSlot::Killed(worker.clone());
                 }
                 _ => place.rise(),
             }
@@ -134,18 +134,20 @@ impl Start {
         actions: &mut VecDeque<Action>,
     ) {
         for place in &mut self.places {
-            let (Place::Trying(worker) | Place::Killed(worker) | Place::Up(worker)) = &place else { continue };
+            let (WorkerSlot::Trying(worker) | WorkerSlot::Killed(worker) | WorkerSlot::Up(worker)) = &place else {
+                continue;
+            };
             if worker.pid == pid {
                 let line = format!("new worker {pid} seems to have failed to start, exit status:{status}");
                 actions.push_back(Action::Log(line));
                 actions.push_back(Action::WriteFailure(worker.generation, status));
-                *place = Place::Waiting(worker.next_start(settings.interval).max(now));
+                *place = WorkerSlot::Waiting(worker.next_start(settings.interval).max(now));
             }
         }
     }
 }
 
-impl Place {
+impl WorkerSlot {
     fn deadline(&self, settings: &MachineSettings) -> Option<Duration> {
         match (self, settings.readiness) {
             (Self::Waiting(until), _) => Some(*until),

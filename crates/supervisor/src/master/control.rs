@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::generations::Stage;
+use super::server_generations::GenerationStage;
 
 /// A handle that sends requests to a master; see [`run`](super::run).
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Control {
     }
 }
 
-impl Stage {
+impl GenerationStage {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Starting => "starting",

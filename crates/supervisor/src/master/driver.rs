@@ -26,11 +26,11 @@ use super::{
     ending::Ending,
     event::Event,
     gathering::Gathering,
-    generations::{Generations, Stage},
     held::HeldSockets,
     messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener},
     overrides::{NOBODY, Overrides},
     quic_sockets::QuicSockets,
+    server_generations::{GenerationStage, ServerGenerations},
 };
 use crate::{
     notifications::tell_parent,
@@ -41,7 +41,7 @@ use crate::{
 pub(super) struct Driver<D> {
     duties: D,
     began: Instant,
-    machine: Generations,
+    machine: ServerGenerations,
     held: HeldSockets,
     quic: QuicSockets,
     /// The secret with which all generations make stateless resets and tokens of QUIC, and the keys of session
@@ -76,7 +76,7 @@ impl<D: Duties> Driver<D> {
         Self {
             duties,
             began: time::now(),
-            machine: Generations::begin(Duration::ZERO),
+            machine: ServerGenerations::begin(Duration::ZERO),
             held: HeldSockets::default(),
             quic: QuicSockets::default(),
             generation_secret: random_secret(),
@@ -163,7 +163,7 @@ impl<D: Duties> Driver<D> {
     /// Sends a command to the serving generation and to the draining ones.
     fn pass_on(&mut self, command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
         let all: Vec<_> = self.machine.list().map(|(_, pid, stage)| (pid, stage)).collect();
-        let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == Stage::Serving) else {
+        let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == GenerationStage::Serving) else {
             // The asker may have gone.
             let _ = answer.send(Err("no generation is serving at present: try again".to_owned()));
             return;
@@ -171,9 +171,9 @@ impl<D: Duties> Driver<D> {
         let number = self.overrides.begin(*serving, command.clone(), persist, answer);
         for (pid, stage) in &all {
             let number = match stage {
-                Stage::Serving => number,
-                Stage::Draining => NOBODY,
-                Stage::Starting => continue,
+                GenerationStage::Serving => number,
+                GenerationStage::Draining => NOBODY,
+                GenerationStage::Starting => continue,
             };
             if let Some(child) = self.children.get(pid) {
                 child.tell(&ToGeneration::Command { number, command: command.clone() });
@@ -183,7 +183,7 @@ impl<D: Duties> Driver<D> {
 
     /// Requests the reports of the serving and draining generations; a starting one does not answer yet.
     fn gather(&mut self, answer: oneshot::Sender<Report>) {
-        let started = self.machine.list().filter(|(_, _, stage)| *stage != Stage::Starting);
+        let started = self.machine.list().filter(|(_, _, stage)| *stage != GenerationStage::Starting);
         let asked: HashSet<_> = started.map(|(_, pid, _)| pid).collect();
         for pid in &asked {
             if let Some(child) = self.children.get_mut(pid) {
@@ -418,7 +418,7 @@ impl<D: Duties> Driver<D> {
             pid,
             stage: stage.name(),
             report: self.children.get(&pid).and_then(|child| child.report.clone()),
-            answers: stage != Stage::Starting && !gathering.misses(pid),
+            answers: stage != GenerationStage::Starting && !gathering.misses(pid),
         });
         let report = Report {
             generations: generations.collect(),

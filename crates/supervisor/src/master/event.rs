@@ -1,6 +1,6 @@
 //! The events of the generations' machine.
 
-use super::{ending::Ending, generations::StopTimeouts};
+use super::{ending::Ending, server_generations::StopTimeouts};
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use serow_net::channel::{Channel, Message};
 
-use super::generations::StopTimeouts;
+use super::server_generations::StopTimeouts;
 
 /// A message of the master.
 #[derive(Debug, Serialize, Deserialize)]

@@ -36,12 +36,12 @@ enum Part {
     Orphaned,
     Used {
         pid: u32,
-        stage: Stage,
+        stage: SocketsStage,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum SocketsStage {
     Starting,
     Serving,
     Draining,
@@ -79,7 +79,7 @@ impl QuicSockets {
             tracing::warn!("HTTP/3 is off at {address}: {} generations are still draining", held.parts.len() - 1);
             return None;
         };
-        held.parts[part] = Part::Used { pid, stage: Stage::Starting };
+        held.parts[part] = Part::Used { pid, stage: SocketsStage::Starting };
         Some((place, part))
     }
 
@@ -88,14 +88,14 @@ impl QuicSockets {
         for held in &mut self.held {
             for part in &mut held.parts {
                 if let Part::Used { stage, .. } = part
-                    && *stage == Stage::Serving
+                    && *stage == SocketsStage::Serving
                 {
-                    *stage = Stage::Draining;
+                    *stage = SocketsStage::Draining;
                 }
             }
             let own = |part: &Part| matches!(part, Part::Used { pid: of, .. } if *of == pid);
             let Some(place) = held.parts.iter().position(own) else { continue };
-            held.parts[place] = Part::Used { pid, stage: Stage::Serving };
+            held.parts[place] = Part::Used { pid, stage: SocketsStage::Serving };
             if let Err(error) = held.direct_to(place) {
                 tracing::warn!("HTTP/3 connections of {} may be lost at a reload: {error}", held.address);
             }
@@ -109,7 +109,7 @@ impl QuicSockets {
         for part in self.held.iter_mut().flat_map(|held| &mut held.parts) {
             match *part {
                 Part::Used { pid: of, stage } if of == pid => {
-                    let orphaned = crashed && stage != Stage::Starting;
+                    let orphaned = crashed && stage != SocketsStage::Starting;
                     *part = if orphaned { Part::Orphaned } else { Part::Free };
                 }
                 _ => {}

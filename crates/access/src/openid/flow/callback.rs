@@ -4,7 +4,7 @@ use crate::jwt::Claims;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use serow_message::Method;
 
-use super::{Flow, LoginRequest, Step};
+use super::{Flow, LoginRequest, LoginStep};
 use crate::openid::{
     browser_state::{Attempt, AttemptTexts, BrowserSecret, StateError},
     cookies::{CookieKind, Cookies},
@@ -17,7 +17,7 @@ use crate::openid::{
 };
 
 /// A code that is to be exchanged for tokens.
-pub(crate) struct Exchange {
+pub(crate) struct CodeExchange {
     pub(crate) code: String,
     pub(crate) verifier: String,
     pub(crate) redirect_uri: String,
@@ -32,31 +32,31 @@ pub(crate) struct Exchange {
 
 impl Flow {
     /// The provider sends the browser back (RFC 6749 §4.1.2).
-    pub(super) fn callback(&self, request: &LoginRequest<'_>, now: u64) -> Step {
+    pub(super) fn callback(&self, request: &LoginRequest<'_>, now: u64) -> LoginStep {
         if *request.method != Method::GET {
-            return Step::Replied(Reply::status(405).with("allow", "GET"));
+            return LoginStep::Replied(Reply::status(405).with("allow", "GET"));
         }
         let query = request.query.unwrap_or_default();
         let [state, code, error, issuer] = ["state", "code", "error", "iss"].map(|name| form::find(query, name));
         let (Ok(state), Ok(code), Ok(error), Ok(issuer)) = (state, code, error, issuer) else {
-            return Step::Replied(failed("/"));
+            return LoginStep::Replied(failed("/"));
         };
         // RFC 9207 §2.4: a response of another provider, to which a code of this one would be given away.
         if issuer.as_ref().is_some_and(|issuer| *issuer != self.settings.issuer) {
-            return Step::Replied(failed("/"));
+            return LoginStep::Replied(failed("/"));
         }
         let (attempt, texts) = match self.open(request, &state.unwrap_or_default(), now) {
             Ok(opened) => opened,
             Err(step) => return step,
         };
         if let Some(error) = error {
-            return Step::Replied(refused(&error, attempt.return_path.as_str()));
+            return LoginStep::Replied(refused(&error, attempt.return_path.as_str()));
         }
         let Some(code) = code.filter(|code| !code.is_empty() && code.len() <= MAX_CODE) else {
-            return Step::Replied(failed(attempt.return_path.as_str()));
+            return LoginStep::Replied(failed(attempt.return_path.as_str()));
         };
         let cookies = request.cookies();
-        Step::Exchange(Box::new(Exchange {
+        LoginStep::Exchange(Box::new(CodeExchange {
             code,
             verifier: texts.verifier,
             redirect_uri: request.url(&self.settings.callback),
@@ -69,15 +69,15 @@ impl Flow {
     }
 
     /// The login that a state names, or what else the callback leads to.
-    fn open(&self, request: &LoginRequest<'_>, state: &str, now: u64) -> Result<(Attempt, AttemptTexts), Step> {
+    fn open(&self, request: &LoginRequest<'_>, state: &str, now: u64) -> Result<(Attempt, AttemptTexts), LoginStep> {
         let browser = request.cookies().find(request.cookie_fields(), CookieKind::Browser);
         let browser = browser.and_then(|value| BrowserSecret::open(&self.seal, &value, now));
         match Attempt::open(&self.seal, state, browser.as_ref(), now) {
             Ok(opened) => Ok(opened),
-            Err(StateError::Forged) => Err(Step::Replied(failed("/"))),
+            Err(StateError::Forged) => Err(LoginStep::Replied(failed("/"))),
             // Another window has finished its login meanwhile, and this one profits. The code is not looked at.
             Err(StateError::Expired(path) | StateError::OtherBrowser(path)) => {
-                Err(Step::Replied(match self.session(request, now) {
+                Err(LoginStep::Replied(match self.session(request, now) {
                     Some((_, SessionState::Valid | SessionState::Due)) => Reply::redirect(path.as_str().to_owned()),
                     _ => failed(path.as_str()),
                 }))
@@ -86,7 +86,7 @@ impl Flow {
     }
 
     /// Whether a code may be given to the provider.
-    pub(crate) fn accept(&self, exchange: &Exchange, metadata: &Metadata) -> Result<(), Reply> {
+    pub(crate) fn accept(&self, exchange: &CodeExchange, metadata: &Metadata) -> Result<(), Reply> {
         match metadata.names_issuer && !exchange.names_issuer {
             true => Err(failed(exchange.return_path.as_str())),
             false => Ok(()),
@@ -96,7 +96,7 @@ impl Flow {
     /// The session of the user whom the tokens are about.
     pub(crate) fn new_session(
         &self,
-        exchange: &Exchange,
+        exchange: &CodeExchange,
         tokens: TokenSet,
         id: [u8; 16],
         now: u64,
@@ -110,7 +110,7 @@ impl Flow {
     }
 
     /// Gives a browser its session, or tells it why there is none.
-    pub(crate) fn finish(&self, exchange: &Exchange, session: Result<Session, SessionError>, now: u64) -> Reply {
+    pub(crate) fn finish(&self, exchange: &CodeExchange, session: Result<Session, SessionError>, now: u64) -> Reply {
         let path = exchange.return_path.as_str();
         let cookies = session.and_then(|session| {
             let cookies = self.session_cookies(exchange.cookies, &session, now);
@@ -160,16 +160,16 @@ fn refused(error: &str, path: &str) -> Reply {
     Reply::page(403, "The login was refused", &text, Some((path, "Log in again")))
 }
 
-impl Exchange {
+impl CodeExchange {
     /// Where the browser goes afterwards.
     pub(crate) fn return_path(&self) -> &str {
         self.return_path.as_str()
     }
 }
 
-impl std::fmt::Debug for Exchange {
+impl std::fmt::Debug for CodeExchange {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Exchange").field("return_path", &self.return_path).finish_non_exhaustive()
+        formatter.debug_struct("CodeExchange").field("return_path", &self.return_path).finish_non_exhaustive()
     }
 }
 

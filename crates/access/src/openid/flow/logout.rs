@@ -2,23 +2,23 @@
 
 use serow_message::{KnownHeader, Method};
 
-use super::{Flow, LoginRequest, Step, with_query};
+use super::{Flow, LoginRequest, LoginStep, with_query};
 use crate::openid::{cookies::CookieKind, form, metadata::Metadata, pages::Reply};
 
 impl Flow {
     /// GET shows a button, POST ends the session: a link or an image on another site does not.
-    pub(super) fn logout(&self, request: &LoginRequest<'_>, now: u64) -> Step {
+    pub(super) fn logout(&self, request: &LoginRequest<'_>, now: u64) -> LoginStep {
         match *request.method {
-            Method::GET | Method::HEAD => Step::Replied(Reply::form("Log out", &self.settings.logout, "Log out")),
+            Method::GET | Method::HEAD => LoginStep::Replied(Reply::form("Log out", &self.settings.logout, "Log out")),
             Method::POST if !request.is_of_own_page() => {
-                Step::Replied(Reply::page(403, "Not logged out", "Another site has asked for this.", None))
+                LoginStep::Replied(Reply::page(403, "Not logged out", "Another site has asked for this.", None))
             }
             Method::POST => {
                 let remove = |kind| request.cookies().remove(request.cookie_fields(), kind);
                 let cookies = [CookieKind::Session, CookieKind::Browser].into_iter().flat_map(remove).collect();
-                Step::LoggedOut(self.session(request, now).map(|(session, _)| Box::new(session)), cookies)
+                LoginStep::LoggedOut(self.session(request, now).map(|(session, _)| Box::new(session)), cookies)
             }
-            _ => Step::Replied(Reply::status(405).with("allow", "GET, HEAD, POST")),
+            _ => LoginStep::Replied(Reply::status(405).with("allow", "GET, HEAD, POST")),
         }
     }
 

@@ -79,7 +79,13 @@ impl Browser {
         Self { cookies: BTreeMap::new(), host: "app.example", is_secure: true, seed }
     }
 
-    fn step(&mut self, flow: &Flow, (method, target): (&str, &str), fields: &[(&'static str, &str)], now: u64) -> Step {
+    fn step(
+        &mut self,
+        flow: &Flow,
+        (method, target): (&str, &str),
+        fields: &[(&'static str, &str)],
+        now: u64,
+    ) -> LoginStep {
         let mut headers = Headers::new();
         fields.iter().for_each(|(name, value)| headers.append(*name, value).unwrap());
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -101,13 +107,13 @@ impl Browser {
     }
 
     /// Opens a page.
-    fn open(&mut self, flow: &Flow, target: &str, now: u64) -> Step {
+    fn open(&mut self, flow: &Flow, target: &str, now: u64) -> LoginStep {
         self.step(flow, ("GET", target), &[("accept", "text/html,*/*;q=0.8"), ("sec-fetch-mode", "navigate")], now)
     }
 
     /// Opens a page, and is sent to the provider.
     fn begin(&mut self, flow: &Flow, target: &str, now: u64) -> Authorization {
-        let Step::Begin(beginning) = self.open(flow, target, now) else { panic!("no login begins at {target}") };
+        let LoginStep::Begin(beginning) = self.open(flow, target, now) else { panic!("no login begins at {target}") };
         let location = self.receive(&flow.authorize(*beginning, &metadata()));
         let query = location.split_once('?').unwrap().1.to_owned();
         Authorization { location, query }
@@ -126,21 +132,21 @@ impl Browser {
     }
 
     /// Comes back from the provider with a code.
-    fn come_back(&mut self, flow: &Flow, state: &str, now: u64) -> Step {
+    fn come_back(&mut self, flow: &Flow, state: &str, now: u64) -> LoginStep {
         self.open(flow, &format!("{CALLBACK}?{}", form::encode(&[("code", "c0de"), ("state", state)])), now)
     }
 
     /// Logs in.
     fn log_in(&mut self, flow: &Flow, target: &str, user: &str, now: u64) -> String {
         let authorization = self.begin(flow, target, now);
-        let Step::Exchange(exchange) = self.come_back(flow, &authorization.get("state"), now) else { panic!() };
+        let LoginStep::Exchange(exchange) = self.come_back(flow, &authorization.get("state"), now) else { panic!() };
         let tokens = tokens(user, &authorization.get("nonce"));
         self.receive(&finish(flow, &exchange, tokens, [self.seed; 16], now))
     }
 
     fn user(&mut self, flow: &Flow, now: u64) -> Option<String> {
         match self.open(flow, "/", now) {
-            Step::Passed(granted) => granted.user.map(|user| user.to_string()),
+            LoginStep::Passed(granted) => granted.user.map(|user| user.to_string()),
             _ => None,
         }
     }
@@ -171,14 +177,14 @@ fn tokens(user: &str, nonce: &str) -> TokenSet {
 }
 
 /// The reply to a browser that comes back to a login with these tokens.
-fn finish(flow: &Flow, exchange: &Exchange, tokens: TokenSet, id: [u8; 16], now: u64) -> Reply {
+fn finish(flow: &Flow, exchange: &CodeExchange, tokens: TokenSet, id: [u8; 16], now: u64) -> Reply {
     flow.finish(exchange, flow.new_session(exchange, tokens, id, now), now)
 }
 
 /// The status of a reply that is not a redirect.
-fn status(step: Step) -> u16 {
+fn status(step: LoginStep) -> u16 {
     match step {
-        Step::Replied(reply) if location(&reply).is_empty() => reply.status,
+        LoginStep::Replied(reply) if location(&reply).is_empty() => reply.status,
         step => panic!("{step:?}"),
     }
 }
@@ -197,7 +203,9 @@ fn a_browser_logs_in_and_returns_to_its_page() {
     ] {
         assert_eq!(authorization.get(name), expected, "{name}");
     }
-    let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW + 30) else { panic!() };
+    let LoginStep::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW + 30) else {
+        panic!()
+    };
     let challenge = BASE64URL_NOPAD.encode(digest(&SHA256, exchange.verifier.as_bytes()).as_ref());
     assert_eq!(authorization.get("code_challenge"), challenge);
     assert_eq!(
@@ -209,7 +217,7 @@ fn a_browser_logs_in_and_returns_to_its_page() {
     assert_eq!(browser.receive(&reply), "/reports?year=2026");
     // The secret of the browser is of no use any more.
     assert_eq!(browser.cookies.keys().collect::<Vec<_>>(), ["__Host-serow-login-session"]);
-    let Step::Passed(granted) = browser.open(&flow, "/reports?year=2026", NOW + 31) else { panic!() };
+    let LoginStep::Passed(granted) = browser.open(&flow, "/reports?year=2026", NOW + 31) else { panic!() };
     assert_eq!(granted.user.as_deref(), Some("alice@app.example"));
     assert_eq!(granted.fields, [(Arc::from("Remote-Groups"), "staff".to_owned())]);
     // Neither tokens nor names can be read in cookies and URLs.
@@ -225,11 +233,11 @@ fn windows_of_a_browser_log_in_beside_each_other() {
     let (flow, mut browser) = (flow(), Browser::new(1));
     let [first, second] = ["/first", "/second"].map(|page| browser.begin(&flow, page, NOW));
     assert_eq!(browser.cookies.len(), 1);
-    let Step::Exchange(exchange) = browser.come_back(&flow, &second.get("state"), NOW) else { panic!() };
+    let LoginStep::Exchange(exchange) = browser.come_back(&flow, &second.get("state"), NOW) else { panic!() };
     let reply = finish(&flow, &exchange, tokens("alice", &second.get("nonce")), [9; 16], NOW);
     assert_eq!(browser.receive(&reply), "/second");
     // The first window profits from the session of the second; its code is not used.
-    let Step::Replied(reply) = browser.come_back(&flow, &first.get("state"), NOW) else { panic!() };
+    let LoginStep::Replied(reply) = browser.come_back(&flow, &first.get("state"), NOW) else { panic!() };
     assert_eq!((reply.status, browser.receive(&reply).as_str()), (303, "/first"));
 }
 
@@ -237,14 +245,14 @@ fn windows_of_a_browser_log_in_beside_each_other() {
 fn sessions_are_refreshed_and_end() {
     let (flow, mut browser) = (flow(), Browser::new(1));
     browser.log_in(&flow, "/", "alice", NOW);
-    assert!(matches!(browser.open(&flow, "/", NOW + 3539), Step::Passed(_)));
-    let Step::Due(session, cookies) = browser.open(&flow, "/", NOW + 3540) else { panic!() };
+    assert!(matches!(browser.open(&flow, "/", NOW + 3539), LoginStep::Passed(_)));
+    let LoginStep::Due(session, cookies) = browser.open(&flow, "/", NOW + 3540) else { panic!() };
     assert_eq!(session.refresh_token.as_deref(), Some("refresh-t0ken"));
     let next = session.refreshed(tokens("alice", ""), &flow.settings, NOW + 3540).unwrap();
     let set = flow.session_cookies(cookies, &next, NOW + 3540).unwrap();
     browser.receive(&Reply::status(200).with_cookies(set));
-    assert!(matches!(browser.open(&flow, "/", NOW + 3541), Step::Passed(_)));
-    assert!(matches!(browser.open(&flow, "/", NOW + 10_000), Step::Begin(_)));
+    assert!(matches!(browser.open(&flow, "/", NOW + 3541), LoginStep::Passed(_)));
+    assert!(matches!(browser.open(&flow, "/", NOW + 10_000), LoginStep::Begin(_)));
 }
 
 #[test]
@@ -254,11 +262,11 @@ fn a_refresh_token_that_does_not_fit_into_cookies_is_left_out() {
         Browser::new(1),
     );
     let authorization = browser.begin(&flow, "/", NOW);
-    let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
+    let LoginStep::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
     let mut claims = claims("alice", &authorization.get("nonce"));
     claims["long"] = json!("x".repeat(1000));
     let tokens = TokenSet { refresh_token: Some("r".repeat(4000)), ..tokens_of(&claims) };
     browser.receive(&finish(&flow, &exchange, tokens, [9; 16], NOW));
     assert!(browser.cookies.len() > 1);
-    assert!(matches!(browser.open(&flow, "/", NOW + 9999), Step::Passed(_)));
+    assert!(matches!(browser.open(&flow, "/", NOW + 9999), LoginStep::Passed(_)));
 }

@@ -10,7 +10,9 @@ use crate::openid::{form, metadata::Metadata, settings::LoginSettings};
 pub(super) fn exchange(
     settings: &LoginSettings,
     metadata: &Metadata,
-    (code, verifier, redirect_uri): (&str, &str, &str),
+    code: &str,
+    verifier: &str,
+    redirect_uri: &str,
 ) -> Result<Request<Bytes>, http::Error> {
     let pairs = [
         ("grant_type", "authorization_code"),

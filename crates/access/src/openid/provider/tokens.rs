@@ -24,7 +24,7 @@ impl Worker {
         redirect_uri: &str,
     ) -> Result<TokenSet, ProviderError> {
         let metadata = self.provider.metadata().ok_or_else(|| unavailable("its endpoints are not known"))?;
-        let request = requests::exchange(&self.provider.settings, &metadata, (code, verifier, redirect_uri));
+        let request = requests::exchange(&self.provider.settings, &metadata, code, verifier, redirect_uri);
         let response = Self::token_response(&self.client, request).await?;
         let Some(token) = &response.id_token else { return Err(unavailable("the response has no ID token")) };
         let claims = self.claims_of(token, &response, &metadata).await?;

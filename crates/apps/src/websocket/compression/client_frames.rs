@@ -14,7 +14,7 @@ use super::TAIL;
 pub(super) struct ClientFrames {
     /// The maximum size of a message.
     limit: u64,
-    state: State,
+    state: InputState,
     /// The compressed message that has begun and not ended: the bytes it had so far.
     message: Option<u64>,
     /// Exists within a message only, since it takes 45 KiB.
@@ -23,7 +23,7 @@ pub(super) struct ClientFrames {
 
 /// The next part of the input.
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum InputState {
     /// A header, of which so many bytes are known.
     Header { bytes: [u8; MAX_HEADER], known: usize },
     /// So many bytes that pass as they are.
@@ -47,13 +47,13 @@ impl ClientFrames {
     /// For messages of at most `limit` bytes. The limit of compressed bytes is the same: a message without content could
     /// have any length.
     pub(super) fn new(limit: usize) -> Self {
-        let state = State::Header { bytes: [0; MAX_HEADER], known: 0 };
+        let state = InputState::Header { bytes: [0; MAX_HEADER], known: 0 };
         Self { limit: limit as u64, state, message: None, decompress: None }
     }
 
     /// Whether there is output that needs no further input.
     pub(super) fn has_more(&self) -> bool {
-        matches!(self.state, State::Tail { .. })
+        matches!(self.state, InputState::Tail { .. })
     }
 
     /// Rewrites input until it ends or some kilobytes of output are there; returns how many bytes of it were read.
@@ -71,23 +71,23 @@ impl ClientFrames {
 
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<usize, InflateError> {
         match self.state {
-            State::Header { mut bytes, known } => {
+            InputState::Header { mut bytes, known } => {
                 let (Some(&byte), Some(place)) = (input.first(), bytes.get_mut(known)) else { return Ok(0) };
                 *place = byte;
                 let known = known + 1;
                 self.state = match header_length(&bytes, known) == Some(known) {
                     true => self.begin_frame(&bytes[..known], output)?,
-                    false => State::Header { bytes, known },
+                    false => InputState::Header { bytes, known },
                 };
                 Ok(1)
             }
-            State::Verbatim { left } => {
+            InputState::Verbatim { left } => {
                 let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX)).min(ENOUGH);
                 output.extend_from_slice(&input[..length]);
-                self.state = after_payload(left - length as u64, |left| State::Verbatim { left });
+                self.state = after_payload(left - length as u64, |left| InputState::Verbatim { left });
                 Ok(length)
             }
-            State::Compressed { left, mask, place, is_last } => {
+            InputState::Compressed { left, mask, place, is_last } => {
                 let mut plain = [0; PIECE];
                 let length = input.len().min(usize::try_from(left).unwrap_or(usize::MAX)).min(PIECE);
                 for (index, (plain, byte)) in plain.iter_mut().zip(&input[..length]).enumerate() {
@@ -96,17 +96,20 @@ impl ClientFrames {
                 let read = self.inflate(&plain[..length], output)?;
                 let left = left - read as u64;
                 self.state = match is_last && left == 0 {
-                    true => State::Tail { read: 0 },
-                    false => {
-                        after_payload(left, |left| State::Compressed { left, mask, place: (place + read) % 4, is_last })
-                    }
+                    true => InputState::Tail { read: 0 },
+                    false => after_payload(left, |left| InputState::Compressed {
+                        left,
+                        mask,
+                        place: (place + read) % 4,
+                        is_last,
+                    }),
                 };
                 Ok(read)
             }
-            State::Tail { read } => {
+            InputState::Tail { read } => {
                 let before = output.len();
                 let read = read + self.inflate(&TAIL[read..], output)?;
-                self.state = State::Tail { read };
+                self.state = InputState::Tail { read };
                 if read == TAIL.len() && output.len() == before {
                     self.end_message(output);
                 }
@@ -116,7 +119,7 @@ impl ClientFrames {
     }
 
     /// Decides what becomes of a frame.
-    fn begin_frame(&mut self, header: &[u8], output: &mut Vec<u8>) -> Result<State, InflateError> {
+    fn begin_frame(&mut self, header: &[u8], output: &mut Vec<u8>) -> Result<InputState, InflateError> {
         let (first, length) = (header[0], payload_length(header));
         let is_compressed = match (first & OPCODE, first & RESERVED, self.message) {
             (CONTINUATION, 0, Some(_)) => true,
@@ -127,7 +130,7 @@ impl ClientFrames {
         // One that is not masked is refused by the WebSocket.
         let Some(mask) = mask(header).filter(|_| is_compressed) else {
             output.extend_from_slice(header);
-            return Ok(after_payload(length, |left| State::Verbatim { left }));
+            return Ok(after_payload(length, |left| InputState::Verbatim { left }));
         };
         let total = self.message.unwrap_or(0).saturating_add(length);
         if total > self.limit {
@@ -139,9 +142,9 @@ impl ClientFrames {
         }
         self.message = Some(total);
         Ok(match (length, first & FINAL != 0) {
-            (0, true) => State::Tail { read: 0 },
-            (0, false) => after_payload(0, |left| State::Verbatim { left }),
-            (left, is_last) => State::Compressed { left, mask, place: 0, is_last },
+            (0, true) => InputState::Tail { read: 0 },
+            (0, false) => after_payload(0, |left| InputState::Verbatim { left }),
+            (left, is_last) => InputState::Compressed { left, mask, place: 0, is_last },
         })
     }
 
@@ -174,14 +177,14 @@ impl ClientFrames {
         write_frame(FINAL | CONTINUATION, &[], output);
         self.message = None;
         self.decompress = None;
-        self.state = State::Header { bytes: [0; MAX_HEADER], known: 0 };
+        self.state = InputState::Header { bytes: [0; MAX_HEADER], known: 0 };
     }
 }
 
 /// The next state where so many bytes of a payload are left.
-fn after_payload(left: u64, rest: impl FnOnce(u64) -> State) -> State {
+fn after_payload(left: u64, rest: impl FnOnce(u64) -> InputState) -> InputState {
     match left {
-        0 => State::Header { bytes: [0; MAX_HEADER], known: 0 },
+        0 => InputState::Header { bytes: [0; MAX_HEADER], known: 0 },
         left => rest(left),
     }
 }

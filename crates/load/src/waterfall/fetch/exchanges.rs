@@ -15,7 +15,7 @@ use serow_streams::{ClientEvent, OpenError, StreamId};
 use crate::{
     Batch, BatchError, Parts,
     multiplexed::Connection,
-    waterfall::{Outcome, Piece, Plan, Recording, Resource, Signals, agenda::Step, chain::Chain},
+    waterfall::{Outcome, Piece, Plan, Recording, Resource, Signals, agenda::AgendaStep, chain::Chain},
 };
 
 /// The exchanges of a connection.
@@ -106,10 +106,10 @@ impl<C: Connection> Exchanges<C> {
     }
 
     /// Does what is due.
-    pub(super) fn take_step(&mut self, step: Step) {
+    pub(super) fn take_step(&mut self, step: AgendaStep) {
         match step {
-            Step::Ask(resource) => self.waiting.push_back(resource),
-            Step::Change(resource, priority) => {
+            AgendaStep::Ask(resource) => self.waiting.push_back(resource),
+            AgendaStep::Change(resource, priority) => {
                 let stream = self.streams.get(resource).copied().flatten();
                 let found = self.recording.resources.get_mut(resource).filter(|resource| is_in_flight(resource));
                 if let (Some(stream), Some(found)) = (stream, found) {

@@ -50,7 +50,7 @@ pub(super) enum Verdict {
 }
 
 impl Delivered {
-    pub(super) async fn of(ask: Ask, (asked, got, index): (u64, u64, usize), response: Response) -> Self {
+    pub(super) async fn of(ask: Ask, asked: u64, got: u64, index: usize, response: Response) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let fields: Vec<_> = response.headers.iter().map(|(name, value)| (text(name), text(value))).collect();
         let traces = fields.iter().filter_map(|(name, _)| name.strip_prefix("x-trace-")?.parse().ok());
@@ -180,7 +180,7 @@ pub(super) fn judge(world: &mut World, delivered: &Delivered) -> Result<Verdict,
     if world.withdrawn.iter().any(|(index, withdrawn)| *index < delivered.index && withdrawn == traces) {
         return Err("the origin has withdrawn it".to_owned());
     }
-    let is_stale = is_reusable(world, delivered, &merged, (first, last_said))?;
+    let is_stale = is_reusable(world, delivered, &merged, first, last_said)?;
     Ok(Verdict::Hit { is_stale })
 }
 
@@ -246,7 +246,8 @@ fn is_reusable(
     world: &World,
     delivered: &Delivered,
     merged: &Merged,
-    (first, last): (&Said, &Said),
+    first: &Said,
+    last: &Said,
 ) -> Result<bool, String> {
     let Delivered { ask, asked, got, index, .. } = delivered;
     if merged.has("no-cache") {

@@ -160,7 +160,7 @@ fn pieces_without_a_pause_are_gathered_first() {
         let events = events(pieces.iter().map(|&length| Event::Piece(text(length))));
         let mut body = body(Coding::Gzip, &events, false, false);
         let Poll::Ready(Some(Ok(first))) = poll(&mut body) else { panic!("others get their turn") };
-        let Stage::Open(open) = &body.stage else { panic!("it has ended") };
+        let BodyStage::Open(open) = &body.stage else { panic!("it has ended") };
         assert_eq!(open.encoder.is_some(), has_encoder, "{pieces:?}");
         let whole: Vec<_> = pieces.iter().flat_map(|&length| text(length)).collect();
         let all = [first.into_data().unwrap().to_vec(), data(&mut body).0].concat();

@@ -50,10 +50,10 @@ pub struct ForwardAuthSettings {
 /// Asks another server about requests. Clones ask the same, and share what it has said.
 #[derive(Clone)]
 pub struct ForwardAuth {
-    shared: Arc<Shared>,
+    shared: Arc<ForwardAuthState>,
 }
 
-struct Shared {
+struct ForwardAuthState {
     settings: ForwardAuthSettings,
     proxy: Proxy,
     decisions: Decisions,
@@ -67,7 +67,7 @@ impl ForwardAuth {
     #[must_use]
     pub fn new(settings: ForwardAuthSettings, proxy: Proxy) -> Self {
         let (warning, errors) = (WarningPace::new(), AtomicU64::new(0));
-        let shared = Shared { settings, proxy, decisions: Decisions::default(), warning, errors };
+        let shared = ForwardAuthState { settings, proxy, decisions: Decisions::default(), warning, errors };
         Self { shared: Arc::new(shared) }
     }
 
@@ -112,7 +112,7 @@ impl ForwardAuth {
     }
 }
 
-impl Shared {
+impl ForwardAuthState {
     /// Logs why requests are refused, at most once in a minute: a server that fails does so for thousands of requests.
     fn warn(&self, text: &str) {
         let errors = self.errors.fetch_add(1, Ordering::Relaxed) + 1;

@@ -14,7 +14,7 @@ fn swapped_callback_a_state_is_of_no_use_in_another_browser() {
     assert_eq!(status(victim.come_back(&flow, &authorization.get("state"), NOW)), 400);
     // With a session, it keeps its own.
     victim.log_in(&flow, "/", "victim", NOW);
-    assert!(matches!(victim.come_back(&flow, &authorization.get("state"), NOW), Step::Replied(_)));
+    assert!(matches!(victim.come_back(&flow, &authorization.get("state"), NOW), LoginStep::Replied(_)));
     assert_eq!(victim.user(&flow, NOW).as_deref(), Some("victim@app.example"));
 }
 
@@ -22,9 +22,9 @@ fn swapped_callback_a_state_is_of_no_use_in_another_browser() {
 fn replayed_state_a_login_is_finished_once() {
     let (flow, mut browser) = (flow(), Browser::new(1));
     let authorization = browser.begin(&flow, "/a", NOW);
-    let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
+    let LoginStep::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
     browser.receive(&finish(&flow, &exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW));
-    assert!(matches!(browser.come_back(&flow, &authorization.get("state"), NOW), Step::Replied(_)));
+    assert!(matches!(browser.come_back(&flow, &authorization.get("state"), NOW), LoginStep::Replied(_)));
     browser.cookies.clear();
     assert_eq!(status(browser.come_back(&flow, &authorization.get("state"), NOW)), 400);
 }
@@ -35,7 +35,7 @@ fn code_injection_tokens_of_another_login_begin_no_session() {
     let (mut attacker, mut victim) = (Browser::new(1), Browser::new(2));
     let [of_attacker, of_victim] = [attacker.begin(&flow, "/", NOW), victim.begin(&flow, "/", NOW)];
     assert_ne!(of_attacker.get("code_challenge"), of_victim.get("code_challenge"));
-    let Step::Exchange(exchange) = victim.come_back(&flow, &of_victim.get("state"), NOW) else { panic!() };
+    let LoginStep::Exchange(exchange) = victim.come_back(&flow, &of_victim.get("state"), NOW) else { panic!() };
     let nonce = of_victim.get("nonce");
     for claims in [
         claims("attacker", &of_attacker.get("nonce")),
@@ -68,7 +68,7 @@ fn mix_up_a_response_of_another_issuer_is_refused() {
         let mut pairs = vec![("code", "c0de"), ("state", state.as_str())];
         pairs.extend(issuer.map(|issuer| ("iss", issuer)));
         match (browser.open(&flow, &format!("{CALLBACK}?{}", form::encode(&pairs)), NOW), expected) {
-            (Step::Exchange(exchange), Some((usual, where_issuers_are_named))) => {
+            (LoginStep::Exchange(exchange), Some((usual, where_issuers_are_named))) => {
                 assert_eq!(flow.accept(&exchange, &metadata()).is_ok(), usual, "{issuer:?}");
                 assert_eq!(flow.accept(&exchange, &naming).is_ok(), where_issuers_are_named, "{issuer:?}");
             }
@@ -131,11 +131,11 @@ fn clock_jumps_neither_states_nor_sessions_live_longer() {
         assert_eq!(status(browser.come_back(&flow, &state, now)), 400, "{now}");
     }
     for now in [NOW - 60, NOW + 899] {
-        assert!(matches!(browser.come_back(&flow, &state, now), Step::Exchange(_)), "{now}");
+        assert!(matches!(browser.come_back(&flow, &state, now), LoginStep::Exchange(_)), "{now}");
     }
     browser.log_in(&flow, "/", "alice", NOW);
     for now in [0, NOW - 61, NOW + 10_000, u64::MAX] {
-        assert!(matches!(browser.open(&flow, "/", now), Step::Begin(_)), "{now}");
+        assert!(matches!(browser.open(&flow, "/", now), LoginStep::Begin(_)), "{now}");
     }
 }
 
@@ -161,7 +161,8 @@ fn open_redirects_logins_return_to_the_same_site() {
     let authorization = browser.begin(&flow, "/a", NOW);
     let pairs =
         [("code", "c"), ("state", &*authorization.get("state")), ("rd", "https://evil.example"), ("return", "//evil")];
-    let Step::Exchange(exchange) = browser.open(&flow, &format!("{CALLBACK}?{}", form::encode(&pairs)), NOW) else {
+    let LoginStep::Exchange(exchange) = browser.open(&flow, &format!("{CALLBACK}?{}", form::encode(&pairs)), NOW)
+    else {
         panic!()
     };
     let reply = finish(&flow, &exchange, tokens("alice", &authorization.get("nonce")), [9; 16], NOW);
@@ -172,7 +173,7 @@ fn open_redirects_logins_return_to_the_same_site() {
 fn users_who_do_not_meet_the_conditions_have_no_session() {
     let (flow, mut browser) = (flow(), Browser::new(1));
     let authorization = browser.begin(&flow, "/", NOW);
-    let Step::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
+    let LoginStep::Exchange(exchange) = browser.come_back(&flow, &authorization.get("state"), NOW) else { panic!() };
     let mut claims = claims("eve", &authorization.get("nonce"));
     claims["groups"] = json!(["guests"]);
     let reply = finish(&flow, &exchange, tokens_of(&claims), [9; 16], NOW);
@@ -200,7 +201,7 @@ fn logout_only_forms_of_the_same_site_end_sessions() {
     assert_eq!(status(without_cookies.step(&flow, ("POST", LOGOUT), &[], NOW)), 403);
     for fields in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "https://app.example")], &[]] {
         let mut browser = browser.clone();
-        let Step::LoggedOut(_, cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else {
+        let LoginStep::LoggedOut(_, cookies) = browser.step(&flow, ("POST", LOGOUT), fields, NOW) else {
             panic!("{fields:?}")
         };
         let to = browser.receive(&flow.logged_out(cookies.clone(), Some(&metadata())));

@@ -22,8 +22,8 @@ fn only_browsers_that_open_a_page_are_led_to_the_login() {
         ("DELETE", &[page], false),
     ] {
         match Browser::new(1).step(&flow, (method, "/"), fields, NOW) {
-            Step::Begin(_) => assert!(begins, "{method} {fields:?}"),
-            Step::Replied(reply) => {
+            LoginStep::Begin(_) => assert!(begins, "{method} {fields:?}"),
+            LoginStep::Replied(reply) => {
                 assert!(reply.status == 401 && !begins, "{method} {fields:?}");
                 // RFC 9110 §15.5.2.
                 assert!(reply.fields.iter().any(|(name, _)| *name == "www-authenticate"));
@@ -47,7 +47,7 @@ fn without_tls_only_this_machine_logs_in() {
     ] {
         let mut browser = Browser { host, is_secure, ..Browser::new(1) };
         match browser.open(&flow, "/", NOW) {
-            Step::Begin(beginning) => {
+            LoginStep::Begin(beginning) => {
                 assert!(begins, "{host}");
                 let reply = flow.authorize(*beginning, &metadata());
                 let cookie = reply.fields.iter().find(|(name, _)| *name == "set-cookie").unwrap();
@@ -78,7 +78,9 @@ fn callbacks_that_are_not_of_a_login_are_refused() {
         ("state=a&error=access_denied".to_owned(), 400),
         (format!("state={state}&error=%3Cscript%3Ealert(1)"), 403),
     ] {
-        let Step::Replied(reply) = browser.open(&flow, &format!("{CALLBACK}?{query}"), NOW) else { panic!("{query}") };
+        let LoginStep::Replied(reply) = browser.open(&flow, &format!("{CALLBACK}?{query}"), NOW) else {
+            panic!("{query}")
+        };
         assert_eq!(reply.status, expected, "{query}");
         assert!(!reply.body.contains("<script"), "{}", reply.body);
     }
@@ -87,8 +89,8 @@ fn callbacks_that_are_not_of_a_login_are_refused() {
         [("POST", CALLBACK, "GET"), ("HEAD", CALLBACK, "GET"), ("PUT", LOGOUT, "GET, HEAD, POST")]
     {
         let step = browser.step(&flow, (method, &format!("{path}?state={state}&code=c")), &[], NOW);
-        let Step::Replied(reply) = step else { panic!("{step:?}") };
+        let LoginStep::Replied(reply) = step else { panic!("{step:?}") };
         assert_eq!((reply.status, reply.fields.last()), (405, Some(&("allow", allow.to_owned()))), "{method} {path}");
     }
-    assert!(matches!(browser.come_back(&flow, &state, NOW), Step::Exchange(_)));
+    assert!(matches!(browser.come_back(&flow, &state, NOW), LoginStep::Exchange(_)));
 }

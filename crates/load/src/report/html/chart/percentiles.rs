@@ -4,7 +4,7 @@ use super::{
     super::quantity,
     axis::Axis,
     figure, nothing,
-    plot::{Plot, Step},
+    plot::{Plot, PlotStep},
 };
 use crate::Distribution;
 
@@ -41,14 +41,14 @@ fn drawing(latencies: &Distribution) -> String {
 
 /// Latencies, each from the part of the responses that took less to the part that took at most as long. A step that is
 /// too narrow to be seen is added to the next one.
-fn steps(latencies: &Distribution, end: f64) -> Vec<Step> {
+fn steps(latencies: &Distribution, end: f64) -> Vec<PlotStep> {
     let total = latencies.count() as f64;
     let (mut steps, mut from, mut counted) = (Vec::new(), 0.0, 0);
     for bucket in latencies.buckets() {
         counted += bucket.count;
         let to = place(counted as f64 / total).min(end);
         if to - from >= end / MAX_STEPS || counted == latencies.count() {
-            steps.push(Step::at(from, to, bucket.high.min(latencies.most()) as f64));
+            steps.push(PlotStep::at(from, to, bucket.high.min(latencies.most()) as f64));
             from = to;
         }
     }

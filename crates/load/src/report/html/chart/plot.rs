@@ -24,14 +24,14 @@ pub(super) struct Plot<'a> {
 
 /// A value that holds from one place to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PlotStep {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-impl Step {
+impl PlotStep {
     /// A step of a line, which has no thickness.
     pub(super) fn at(from: f64, to: f64, value: f64) -> Self {
         Self { from, to, low: value, high: value }
@@ -63,7 +63,7 @@ impl<'a> Plot<'a> {
 
     /// A line through the upper ends of the steps. Where one does not begin at the end of the one before, there is a
     /// gap.
-    pub(super) fn line(&mut self, class: &str, steps: &[Step]) {
+    pub(super) fn line(&mut self, class: &str, steps: &[PlotStep]) {
         let mut data = String::new();
         for piece in pieces(steps) {
             self.forward('M', piece, &mut data);
@@ -72,7 +72,7 @@ impl<'a> Plot<'a> {
     }
 
     /// The area between the lower and the upper ends of the steps.
-    pub(super) fn area(&mut self, class: &str, steps: &[Step]) {
+    pub(super) fn area(&mut self, class: &str, steps: &[PlotStep]) {
         let mut data = String::new();
         for piece in pieces(steps) {
             self.forward('M', piece, &mut data);
@@ -164,7 +164,7 @@ impl<'a> Plot<'a> {
         grid
     }
 
-    fn forward(&self, command: char, piece: &[Step], data: &mut String) {
+    fn forward(&self, command: char, piece: &[PlotStep], data: &mut String) {
         for (number, step) in piece.iter().enumerate() {
             let (y, to) = (self.y(step.high), self.x(step.to));
             match number {
@@ -188,7 +188,7 @@ impl<'a> Plot<'a> {
 }
 
 /// Steps that follow each other without a gap.
-fn pieces(steps: &[Step]) -> impl Iterator<Item = &[Step]> {
+fn pieces(steps: &[PlotStep]) -> impl Iterator<Item = &[PlotStep]> {
     steps.chunk_by(|one, next| one.to == next.from)
 }
 
@@ -239,7 +239,10 @@ mod tests {
     fn lines_are_steps_with_gaps() {
         let (horizontal, vertical) = axes();
         let mut plot = Plot::new(&horizontal, &vertical);
-        plot.line("first", &[Step::at(0.0, 1.0, 50.0), Step::at(1.0, 2.0, 100.0), Step::at(5.0, 10.0, 0.0)]);
+        plot.line(
+            "first",
+            &[PlotStep::at(0.0, 1.0, 50.0), PlotStep::at(1.0, 2.0, 100.0), PlotStep::at(5.0, 10.0, 0.0)],
+        );
         assert_eq!(plot.paths, r#"<path class="first" d="M0 500H100V0H200M500 1000H1000"/>"#);
     }
 
@@ -247,7 +250,7 @@ mod tests {
     fn areas_are_closed() {
         let (horizontal, vertical) = axes();
         let mut plot = Plot::new(&horizontal, &vertical);
-        let step = |from, to, low, high| Step { from, to, low, high };
+        let step = |from, to, low, high| PlotStep { from, to, low, high };
         plot.area("first", &[step(0.0, 1.0, 0.0, 50.0), step(1.0, 2.0, 10.0, 100.0)]);
         assert_eq!(plot.paths, r#"<path class="area first" d="M0 500H100V0H200V900H100V1000H0Z"/>"#);
     }
@@ -269,7 +272,7 @@ mod tests {
     fn values_outside_the_scales_are_drawn_at_the_edge() {
         let (horizontal, vertical) = axes();
         let mut plot = Plot::new(&horizontal, &vertical);
-        plot.line("first", &[Step::at(-5.0, 50.0, 1e9), Step::at(50.0, 60.0, -1.0)]);
+        plot.line("first", &[PlotStep::at(-5.0, 50.0, 1e9), PlotStep::at(50.0, 60.0, -1.0)]);
         assert_eq!(plot.paths, r#"<path class="first" d="M0 0H1000V1000H1000"/>"#);
     }
 

@@ -7,7 +7,7 @@ use super::{
     },
     axis::Axis,
     figure, nothing,
-    plot::{Plot, Step},
+    plot::{Plot, PlotStep},
 };
 
 /// Responses each second, and below them errors each second, if there are any.
@@ -53,13 +53,13 @@ fn rates(columns: &[Column], ranges: bool, planned: Option<f64>) -> String {
     let highest = fastest.chain(planned.map(|planned| planned * 1.05)).fold(0.0, f64::max);
     let vertical = Axis::amounts(highest, VERTICAL_TICKS, quantity::round_count);
     let mut plot = Plot::new(&horizontal, &vertical);
-    let steps: Vec<_> = columns.iter().map(|column| Step::at(column.start, column.end, column.rate())).collect();
-    let filled: Vec<_> = steps.iter().map(|step| Step { low: 0.0, ..*step }).collect();
+    let steps: Vec<_> = columns.iter().map(|column| PlotStep::at(column.start, column.end, column.rate())).collect();
+    let filled: Vec<_> = steps.iter().map(|step| PlotStep { low: 0.0, ..*step }).collect();
     plot.area("first light", &filled);
     if ranges {
         let range = columns.iter().filter(|column| column.slowest <= column.fastest);
         let steps: Vec<_> = range
-            .map(|column| Step { from: column.start, to: column.end, low: column.slowest, high: column.fastest })
+            .map(|column| PlotStep { from: column.start, to: column.end, low: column.slowest, high: column.fastest })
             .collect();
         plot.area("first", &steps);
     }
@@ -84,7 +84,7 @@ fn errors(columns: &[Column]) -> String {
     let steps: Vec<_> = columns
         .iter()
         .filter(|column| column.errors > 0)
-        .map(|column| Step {
+        .map(|column| PlotStep {
             from: column.start,
             to: column.end,
             low: 0.0,
@@ -110,7 +110,7 @@ fn latency_lines(columns: &[Column]) -> Option<String> {
     let mut line = |class: &str, value: fn(&Latencies) -> u64| {
         let steps: Vec<_> = measured
             .iter()
-            .map(|(column, latencies)| Step::at(column.start, column.end, value(latencies) as f64))
+            .map(|(column, latencies)| PlotStep::at(column.start, column.end, value(latencies) as f64))
             .collect();
         plot.line(class, &steps);
     };

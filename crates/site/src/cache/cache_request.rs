@@ -9,7 +9,7 @@ use crate::identified::Identified;
 
 /// The parts of a request that the cache looks at.
 #[derive(Debug)]
-pub(super) struct Demand {
+pub(super) struct CacheRequest {
     pub(super) key: Key,
     pub(super) control: RequestControl,
     /// Whether it names its user, or an access check did.
@@ -18,28 +18,28 @@ pub(super) struct Demand {
 }
 
 /// The cache's decision about a request.
-pub(super) enum Admission {
+pub(super) enum CacheDecision {
     /// The cache answers it if it can.
-    Cached(Demand),
+    Cached(CacheRequest),
     /// It may change what is stored for its URI.
     Unsafe(Key),
     /// It passes the cache by.
     Passed,
 }
 
-impl Demand {
+impl CacheRequest {
     /// Decides about this request, and removes the ignored parameters from its target.
-    pub(super) fn of(request: &mut Request, settings: &CacheSettings, trust: &TrustedProxies) -> Admission {
+    pub(super) fn of(request: &mut Request, settings: &CacheSettings, trust: &TrustedProxies) -> CacheDecision {
         let is_head = request.method == Method::HEAD;
         let is_cached = request.method == Method::GET || is_head && settings.answers_head;
         if request.method.is_safe() && (!is_cached || passes(request, settings)) {
-            return Admission::Passed;
+            return CacheDecision::Passed;
         }
-        let Ok(reduced) = reduced(request, settings) else { return Admission::Passed };
+        let Ok(reduced) = reduced(request, settings) else { return CacheDecision::Passed };
         let target = reduced.as_ref().unwrap_or(&request.target);
-        let Some(key) = key(request, target, settings, trust) else { return Admission::Passed };
+        let Some(key) = key(request, target, settings, trust) else { return CacheDecision::Passed };
         if !request.method.is_safe() {
-            return Admission::Unsafe(key);
+            return CacheDecision::Unsafe(key);
         }
         if let Some(target) = reduced {
             request.target = target;
@@ -48,7 +48,7 @@ impl Demand {
             || request.extensions.get::<User>().is_some()
             || request.extensions.get::<Identified>().is_some();
         let control = RequestControl::of(&request.headers);
-        Admission::Cached(Self { key, control, has_credentials, is_head })
+        CacheDecision::Cached(Self { key, control, has_credentials, is_head })
     }
 }
 
@@ -92,7 +92,7 @@ fn key(request: &Request, target: &Target, settings: &CacheSettings, trust: &Tru
     let mut additions: Vec<&[u8]> = Vec::new();
     // They reach the origin only from trusted proxies.
     if !trust.is_empty() && trust.contains(connection.peer()) {
-        let about = headers.iter_known().flat_map(|(name, known, value)| about_request((name, known), value, scheme));
+        let about = headers.iter_known().flat_map(|(name, known, value)| about_request(name, known, value, scheme));
         additions.extend(about.flatten());
     }
     for name in &settings.key_fields {
@@ -116,7 +116,8 @@ fn add<'a>(additions: &mut Vec<&'a [u8]>, name: &'a str, values: impl Iterator<I
 /// The statements about the request in a field of a trusted proxy, beside the scheme that is a part of the key: as
 /// pairs of name and value. Statements about the client alone are not among them.
 fn about_request<'a>(
-    (name, known): (&'a [u8], Option<KnownHeader>),
+    name: &'a [u8],
+    known: Option<KnownHeader>,
     value: &'a [u8],
     scheme: Scheme,
 ) -> impl Iterator<Item = [&'a [u8]; 2]> {

@@ -1,12 +1,12 @@
-//! The receipt of a response of the origin: it is stored, or passed on.
+//! The decision about a response of the origin: it is stored, or passed on.
 
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use serow::{Body, Handler, KnownHeader, Response};
 use serow_cache::{
-    ArrivingResponse, Exchange, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection, Storable,
-    StorableHead, TagNames, is_part_of_use, reuse, select, storable,
+    ArrivingResponse, ExchangeTimes, Extent, FillLeader, FillOutcome, GrowingContent, NotStored, Reuse, Selection,
+    Storable, StorableHead, TagNames, is_part_of_use, reuse, select, storable,
 };
 use serow_gateway::{ErrorReason, LimitRate, NamesReplacement, UnframedBody};
 use serow_message::{BodyKind, StatusCode};
@@ -15,7 +15,7 @@ use super::{
     arriving_body::ArrivingBody,
     counters::CacheEvent,
     delivery::{deliver_whole, not_satisfiable, part_of, unmodified, with_head},
-    fetch::{Fetch, Manner, is_failure, settle, tags_of},
+    fetch::{Fetch, FetchMode, is_failure, settle, tags_of},
     filling::Filling,
     filling_file::FillingFile,
 };
@@ -33,7 +33,7 @@ impl<H: Handler> Fetch<H> {
     pub(super) async fn receive(
         self,
         mut response: Response,
-        exchange: Exchange,
+        exchange: ExchangeTimes,
         leader: Option<FillLeader>,
     ) -> Response {
         if self.has_outdated_part(&response) {
@@ -59,7 +59,7 @@ impl<H: Handler> Fetch<H> {
         };
         let (scope, tags, head) = (self.cache.scope, tags_of(&response), accepted.head);
         let storable = Storable { head: head.clone(), body: content.clone().into(), scope, tags };
-        let is_stored = self.cache.memory().insert(self.demand.key.clone(), self.version, storable);
+        let is_stored = self.cache.memory().insert(self.cache_request.key.clone(), self.version, storable);
         self.cache.note(if is_stored { CacheEvent::Stored } else { CacheEvent::NotStored });
         settle(leader.as_ref(), if is_stored { FillOutcome::Stored } else { FillOutcome::Released });
         let response = deliver_whole(&self.head.headers, response, &head, content);
@@ -72,7 +72,7 @@ impl<H: Handler> Fetch<H> {
         if length <= self.cache.store.memory_threshold() as u64 {
             return Ok(FillingFile::Undecided);
         }
-        let file = FillingFile::new(&self.cache, &self.demand.key, Some(length));
+        let file = FillingFile::new(&self.cache, &self.cache_request.key, Some(length));
         if file.is_open() || length <= self.cache.memory().max_object() as u64 {
             return Ok(file);
         }
@@ -80,13 +80,13 @@ impl<H: Handler> Fetch<H> {
     }
 
     /// The parts of a response that are stored; or the reason why none is.
-    pub(super) fn accept(&self, response: &Response, exchange: Exchange) -> Result<Accepted, NotStored> {
+    pub(super) fn accept(&self, response: &Response, exchange: ExchangeTimes) -> Result<Accepted, NotStored> {
         if !is_for_others(response) {
             return Err(NotStored::NotFresh);
         }
         // A part is judged by the request that was forwarded.
         let headers = match response.status {
-            StatusCode::PARTIAL_CONTENT if self.manner != Manner::AsReceived => {
+            StatusCode::PARTIAL_CONTENT if self.mode != FetchMode::AsReceived => {
                 Cow::Owned(self.unconditional_headers())
             }
             _ => Cow::Borrowed(&self.head.headers),
@@ -94,7 +94,7 @@ impl<H: Handler> Fetch<H> {
         let (request, rules) = (self.storing_request(&headers), &self.cache.settings.rules);
         let (head, extent) = storable(request, response.status, &response.headers, rules, exchange)?;
         let length = response.body.length();
-        let is_of_use = match (extent, &self.found.part) {
+        let is_of_use = match (extent, &self.lookup.part) {
             (Extent::Part(part), Some(before)) => is_part_of_use(&head, part, before),
             _ => true,
         };
@@ -111,15 +111,15 @@ impl<H: Handler> Fetch<H> {
         settle(leader.as_ref(), if is_failure { FillOutcome::Failed } else { FillOutcome::Released });
         drop(leader);
         // The next request may be another one, and its response one that can be stored.
-        let is_of_user = why == NotStored::Credentials && self.demand.has_credentials;
+        let is_of_user = why == NotStored::Credentials && self.cache_request.has_credentials;
         let is_of_request =
             is_of_user || matches!(why, NotStored::Method | NotStored::RequestNoStore | NotStored::NoRoom);
-        let is_for_whole = matches!(self.manner, Manner::ToStore | Manner::InBackground);
+        let is_for_whole = matches!(self.mode, FetchMode::ToStore | FetchMode::InBackground);
         if !is_failure && !is_of_request && is_for_whole {
             let until = self.cache.store.now().after(self.cache.settings.uncacheable_for);
-            self.cache.memory().note_uncacheable(&self.demand.key, self.cache.scope, until);
+            self.cache.memory().note_uncacheable(&self.cache_request.key, self.cache.scope, until);
         }
-        let wants_part = self.manner == Manner::ToStore && self.head.headers.contains(KnownHeader::Range);
+        let wants_part = self.mode == FetchMode::ToStore && self.head.headers.contains(KnownHeader::Range);
         if wants_part && response.status == StatusCode::OK {
             // The client has asked for a part, and gets it from the origin.
             drop(response);
@@ -134,7 +134,7 @@ impl<H: Handler> Fetch<H> {
         let selection = select(&self.head.method, &self.head.headers, &accepted.head, length);
         let is_wanted_in_parts =
             selection != Selection::Whole && length.is_none_or(|length| self.cache.store.is_fetched_for_parts(length));
-        let is_wanted_anyway = self.manner == Manner::InBackground || is_wanted_in_parts;
+        let is_wanted_anyway = self.mode == FetchMode::InBackground || is_wanted_in_parts;
         let is_awaited = leader.as_ref().is_some_and(|leader| leader.watch().has_followers());
         if !is_wanted_anyway && !is_awaited && is_small(&selection, length) {
             // The whole would be cut off behind the part, and nothing stored.
@@ -171,24 +171,24 @@ impl<H: Handler> Fetch<H> {
     /// # Errors
     ///
     /// How the request is forwarded instead.
-    pub(super) fn share(&self, shared: &ArrivingResponse) -> Result<Response, Manner> {
+    pub(super) fn share(&self, shared: &ArrivingResponse) -> Result<Response, FetchMode> {
         let (head, content, now) = (&shared.head, &shared.content, self.cache.store.now());
-        let reuse = reuse(head, &self.demand.control, &self.cache.settings.rules, now);
+        let reuse = reuse(head, &self.cache_request.control, &self.cache.settings.rules, now);
         if !head.variant.matches(&self.head.headers)
             || reuse != Reuse::Send
             || self.cache.memory().were_purged(&shared.tags, shared.version)
         {
-            return Err(self.manner);
+            return Err(self.mode);
         }
         let length = content.length();
         if length.is_none() && self.head.headers.contains(KnownHeader::Range) {
-            return Err(self.manner);
+            return Err(self.mode);
         }
         let selection = select(&self.head.method, &self.head.headers, head, length);
         if is_far(&selection, content.arrived()) {
-            return Err(Manner::AsReceived);
+            return Err(FetchMode::AsReceived);
         }
-        let response = arriving(with_head(head, now), content, selection).ok_or(self.manner)?;
+        let response = arriving(with_head(head, now), content, selection).ok_or(self.mode)?;
         Ok(self.finish(response, self.collapsed()))
     }
 }

@@ -15,7 +15,7 @@ use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_site::{Application, CacheWriter, MaintenanceSwitch};
-use serow_supervisor::master::{AdminPlace, GenerationSetup, Parent, SharedState, Terms};
+use serow_supervisor::master::{AdminPlace, GenerationSetup, GenerationTerms, Parent, SharedState};
 
 use super::{
     ban_storage::BanStorage,
@@ -41,7 +41,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
             return exit_code(Err(CommandError::Usage(line)));
         }
     };
-    match Generation::prepare(file, setup, &parent) {
+    match ServerGeneration::prepare(file, setup, &parent) {
         Ok(generation) => generation.serve(parent),
         Err(reason) => {
             parent.fail(&reason);
@@ -51,7 +51,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
 }
 
 /// Everything that can fail has been done.
-struct Generation {
+struct ServerGeneration {
     configuration: Configuration,
     /// Where the master is to answer those who run the server.
     admin: AdminPlace,
@@ -74,7 +74,7 @@ struct Generation {
     cache_writer: Option<CacheWriter>,
 }
 
-impl Generation {
+impl ServerGeneration {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
         let GenerationSetup { text, overrides, shared, memory, generation_secret } = setup;
         // Scripts are run when the settings are read.
@@ -189,7 +189,7 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let terms = Terms {
+        let terms = GenerationTerms {
             admin,
             admin_token: settings.admin_token,
             announcement: announcement::line(&sites, &server, &site, settings.encryption.as_ref()),
@@ -212,7 +212,7 @@ impl Generation {
 struct Started {
     server: RunningServer,
     sources: Sources,
-    terms: Terms,
+    terms: GenerationTerms,
     orders: ServerOrders,
     helpers: Helpers,
     logs: Option<AccessLogs>,

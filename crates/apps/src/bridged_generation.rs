@@ -9,22 +9,22 @@ mod workers;
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use serow_processes::{Backoff, Generation, MessageSender};
+use serow_processes::{Backoff, MessageSender, WorkerGeneration};
 use tokio::time::Instant;
 
 use self::{
     template::TemplateMessage,
     templates::{Loss, TemplateProcesses},
-    worker::{Stage, Worker, WorkerMessage},
+    worker::{Worker, WorkerMessage, WorkerStage},
 };
-use crate::shared_state::{OtherWorkers, Shared};
+use crate::shared_state::{ApplicationState, OtherWorkers};
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
 pub(crate) struct BridgedGeneration {
     number: u64,
-    shared: Arc<Shared>,
-    messages: MessageSender<GenerationMessage>,
+    shared: Arc<ApplicationState>,
+    messages: MessageSender<BridgedMessage>,
     templates: TemplateProcesses,
     workers: Vec<Worker>,
     phase: Phase,
@@ -34,7 +34,7 @@ pub(crate) struct BridgedGeneration {
 
 /// Messages about a generation.
 #[derive(Debug)]
-pub(crate) enum GenerationMessage {
+pub(crate) enum BridgedMessage {
     /// From a template process.
     TemplateProcess { number: u64, message: TemplateMessage },
     /// A worker did.
@@ -52,14 +52,14 @@ enum Phase {
     Retired,
 }
 
-impl Generation for BridgedGeneration {
-    type Application = Shared;
-    type Message = GenerationMessage;
+impl WorkerGeneration for BridgedGeneration {
+    type Application = ApplicationState;
+    type Message = BridgedMessage;
 
     fn start(
         number: u64,
-        shared: &Arc<Shared>,
-        messages: MessageSender<GenerationMessage>,
+        shared: &Arc<ApplicationState>,
+        messages: MessageSender<BridgedMessage>,
         _: &mut u64,
     ) -> Result<Self, String> {
         let mut generation = Self {
@@ -82,17 +82,17 @@ impl Generation for BridgedGeneration {
         self.number
     }
 
-    fn handle_message(&mut self, message: GenerationMessage, numbers: &mut u64) -> Result<(), String> {
+    fn handle_message(&mut self, message: BridgedMessage, numbers: &mut u64) -> Result<(), String> {
         match message {
-            GenerationMessage::TemplateProcess { number, message } => {
+            BridgedMessage::TemplateProcess { number, message } => {
                 self.handle_template_message(number, message, numbers)
             }
-            GenerationMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
+            BridgedMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
         }
     }
 
     fn is_ready(&self) -> bool {
-        let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
+        let ready = self.workers.iter().filter(|worker| worker.stage == WorkerStage::Ready).count();
         ready >= self.shared.settings.run.processes.get()
     }
 
@@ -113,7 +113,7 @@ impl Generation for BridgedGeneration {
     fn retire(&mut self) {
         self.phase = Phase::Retired;
         for worker in &mut self.workers {
-            worker.stage = Stage::Draining;
+            worker.stage = WorkerStage::Draining;
             self.shared.retire(&worker.link);
             // One that is not in the pool has nothing to finish.
             if !self.shared.has(&worker.link) {
@@ -130,7 +130,7 @@ impl Generation for BridgedGeneration {
         }
     }
 
-    fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+    fn maintain(shared: &Arc<ApplicationState>, generations: &mut [Self], numbers: &mut u64) {
         let overdue = shared.enforce_time_limits();
         for generation in generations {
             generation.end_overdue(&overdue);
@@ -140,11 +140,11 @@ impl Generation for BridgedGeneration {
         }
     }
 
-    fn time_left(shared: &Shared) -> std::time::Duration {
+    fn time_left(shared: &ApplicationState) -> std::time::Duration {
         shared.time_left()
     }
 
-    fn name(shared: &Shared) -> &str {
+    fn name(shared: &ApplicationState) -> &str {
         &shared.settings.run.name
     }
 }
@@ -180,7 +180,7 @@ impl BridgedGeneration {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
                     worker.read_last_message();
                     // Queued after its other messages, which may arrive later than those of its template process.
-                    self.messages.send(GenerationMessage::Worker {
+                    self.messages.send(BridgedMessage::Worker {
                         number: worker.link.number,
                         message: WorkerMessage::Ended(how),
                     });
@@ -210,9 +210,9 @@ impl BridgedGeneration {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match message {
             // A second message must not double the worker's requests.
-            WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
+            WorkerMessage::Ready if worker.stage != WorkerStage::Loading => Ok(()),
             WorkerMessage::Ready => {
-                worker.stage = Stage::Ready;
+                worker.stage = WorkerStage::Ready;
                 self.backoff.succeed();
                 if self.phase == Phase::Serving {
                     self.activate_ready(OtherWorkers::Keep);
@@ -224,7 +224,7 @@ impl BridgedGeneration {
                 Err(why)
             }
             WorkerMessage::Draining => {
-                worker.stage = Stage::Draining;
+                worker.stage = WorkerStage::Draining;
                 self.shared.leave(&worker.link);
                 self.fill(numbers);
                 Ok(())

@@ -28,7 +28,7 @@ pub struct Parent {
 
 /// The properties of a generation that its master has to know.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct GenerationTerms {
     /// Where the master opens the admin socket.
     pub admin: AdminPlace,
     /// The token for commands over TCP that change something.
@@ -191,8 +191,8 @@ impl Parent {
     /// # Errors
     ///
     /// If the master has ended, or the system refuses a thread.
-    pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<FinalReport> {
-        let Terms { admin, admin_token, announcement, replaced, stopped } = terms;
+    pub fn ready(self, terms: GenerationTerms, orders: impl Orders) -> io::Result<FinalReport> {
+        let GenerationTerms { admin, admin_token, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
         let (admin, admin_off) = match admin {

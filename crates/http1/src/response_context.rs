@@ -9,7 +9,7 @@ use crate::{
 
 /// The facts about a request that its response depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct ResponseContext {
     pub(crate) version: Version,
     pub(crate) head_only: bool,
     pub(crate) connect: bool,
@@ -28,7 +28,7 @@ pub(crate) enum Expectation {
     Waiting,
 }
 
-impl Exchange {
+impl ResponseContext {
     /// Before a request: enough to refuse one that cannot be understood.
     pub(crate) const NONE: Self = Self {
         version: Version::HTTP_11,

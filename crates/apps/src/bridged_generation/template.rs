@@ -18,7 +18,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::GenerationMessage;
+use super::BridgedMessage;
 use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
 
 /// A template process. Dropping it kills the process.
@@ -69,7 +69,7 @@ impl TemplateProcess {
     pub(super) fn start(
         number: u64,
         settings: &ApplicationSettings,
-        messages: &MessageSender<GenerationMessage>,
+        messages: &MessageSender<BridgedMessage>,
     ) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
@@ -100,7 +100,7 @@ impl TemplateProcess {
         number: u64,
         control: Channel,
         settings: &ApplicationSettings,
-        messages: &MessageSender<GenerationMessage>,
+        messages: &MessageSender<BridgedMessage>,
     ) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         control.send(b"output", &[writer.as_fd()])?;
@@ -112,7 +112,7 @@ impl TemplateProcess {
         number: u64,
         channel: Channel,
         origin: Origin,
-        messages: &MessageSender<GenerationMessage>,
+        messages: &MessageSender<BridgedMessage>,
     ) -> io::Result<Self> {
         let channel = Rc::new(AsyncChannel::new(channel)?);
         let listening = spawn_local(listen(number, Rc::clone(&channel), messages.clone())).abort_handle();
@@ -167,13 +167,13 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
 }
 
-async fn listen(number: u64, channel: Rc<AsyncChannel>, messages: MessageSender<GenerationMessage>) {
+async fn listen(number: u64, channel: Rc<AsyncChannel>, messages: MessageSender<BridgedMessage>) {
     while let Ok(Some(message)) = channel.receive().await {
         if let Some(message) = TemplateMessage::parse(&String::from_utf8_lossy(&message.bytes)) {
-            messages.send(GenerationMessage::TemplateProcess { number, message });
+            messages.send(BridgedMessage::TemplateProcess { number, message });
         }
     }
-    messages.send(GenerationMessage::TemplateProcess { number, message: TemplateMessage::Gone });
+    messages.send(BridgedMessage::TemplateProcess { number, message: TemplateMessage::Gone });
 }
 
 impl TemplateMessage {

@@ -2,12 +2,12 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use serow_processes::{Backoff, Generation, MessageSender, RESTART};
+use serow_processes::{Backoff, MessageSender, RESTART, WorkerGeneration};
 use tokio::time::Instant;
 
 use crate::commands::{
-    application::Shared,
-    program_copy::{Copy, CopyMessage, Stage},
+    application::CommandState,
+    program_copy::{Copy, CopyMessage, CopyStage},
     program_socket::ProgramSockets,
     settings::Binding,
 };
@@ -16,7 +16,7 @@ use crate::commands::{
 #[derive(Debug)]
 pub(crate) struct CommandGeneration {
     number: u64,
-    shared: Arc<Shared>,
+    shared: Arc<CommandState>,
     messages: MessageSender<CopyMessage>,
     program_sockets: ProgramSockets,
     copies: Vec<Copy>,
@@ -35,13 +35,13 @@ enum Phase {
     Retired,
 }
 
-impl Generation for CommandGeneration {
-    type Application = Shared;
+impl WorkerGeneration for CommandGeneration {
+    type Application = CommandState;
     type Message = CopyMessage;
 
     fn start(
         number: u64,
-        shared: &Arc<Shared>,
+        shared: &Arc<CommandState>,
         messages: MessageSender<CopyMessage>,
         numbers: &mut u64,
     ) -> Result<Self, String> {
@@ -90,7 +90,7 @@ impl Generation for CommandGeneration {
     }
 
     fn is_ready(&self) -> bool {
-        let ready = self.copies.iter().filter(|copy| copy.stage == Stage::Ready).count();
+        let ready = self.copies.iter().filter(|copy| copy.stage == CopyStage::Ready).count();
         ready >= self.shared.settings.run.processes.get()
     }
 
@@ -118,10 +118,10 @@ impl Generation for CommandGeneration {
         self.phase = Phase::Retired;
         for copy in &mut self.copies {
             match copy.stage {
-                Stage::Serving => copy.stage = Stage::Draining(Instant::now()),
+                CopyStage::Serving => copy.stage = CopyStage::Draining(Instant::now()),
                 // It has no requests to finish.
-                Stage::Starting | Stage::Ready => copy.terminate(),
-                Stage::Draining(_) | Stage::Ending(_) => {}
+                CopyStage::Starting | CopyStage::Ready => copy.terminate(),
+                CopyStage::Draining(_) | CopyStage::Ending(_) => {}
             }
         }
     }
@@ -130,7 +130,7 @@ impl Generation for CommandGeneration {
         self.copies.iter().for_each(Copy::kill);
     }
 
-    fn maintain(_: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+    fn maintain(_: &Arc<CommandState>, generations: &mut [Self], numbers: &mut u64) {
         for generation in generations {
             generation.dismiss();
             if generation.phase == Phase::Serving {
@@ -145,12 +145,12 @@ impl Generation for CommandGeneration {
         }
     }
 
-    fn time_left(_: &Shared) -> Duration {
+    fn time_left(_: &CommandState) -> Duration {
         // The proxy sees to that.
         Duration::MAX
     }
 
-    fn name(shared: &Shared) -> &str {
+    fn name(shared: &CommandState) -> &str {
         &shared.settings.run.name
     }
 }
@@ -158,18 +158,18 @@ impl Generation for CommandGeneration {
 impl CommandGeneration {
     /// Ready copies get requests from now on, instead of those that they replace.
     fn activate_ready(&mut self) {
-        let ready = self.copies.iter_mut().filter(|copy| copy.stage == Stage::Ready);
-        ready.for_each(|copy| copy.stage = Stage::Serving);
-        let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving).count();
+        let ready = self.copies.iter_mut().filter(|copy| copy.stage == CopyStage::Ready);
+        ready.for_each(|copy| copy.stage = CopyStage::Serving);
+        let serving = self.copies.iter().filter(|copy| copy.stage == CopyStage::Serving).count();
         let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
-        let replaced = self.copies.iter_mut().filter(|copy| copy.is_replaced && copy.stage == Stage::Serving);
-        replaced.take(spare).for_each(|copy| copy.stage = Stage::Draining(Instant::now()));
+        let replaced = self.copies.iter_mut().filter(|copy| copy.is_replaced && copy.stage == CopyStage::Serving);
+        replaced.take(spare).for_each(|copy| copy.stage = CopyStage::Draining(Instant::now()));
         self.publish();
     }
 
     /// Gives the proxy the list of copies that get requests.
     fn publish(&mut self) {
-        let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving);
+        let serving = self.copies.iter().filter(|copy| copy.stage == CopyStage::Serving);
         let mut servers: Vec<_> = serving.map(|copy| copy.settings.clone()).collect();
         // Copies on one socket are one server, and connections wait on it even while no copy runs.
         servers.dedup();
@@ -178,7 +178,7 @@ impl CommandGeneration {
         }
         self.shared.upstream.replace_servers(servers);
         let servers = self.shared.upstream.servers();
-        for copy in self.copies.iter_mut().filter(|copy| copy.stage == Stage::Serving && copy.server.is_none()) {
+        for copy in self.copies.iter_mut().filter(|copy| copy.stage == CopyStage::Serving && copy.server.is_none()) {
             copy.server = servers.iter().find(|server| *server.settings() == copy.settings).cloned();
         }
     }
@@ -189,15 +189,15 @@ impl CommandGeneration {
         let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.run.grace);
         for copy in &mut self.copies {
             match copy.stage {
-                Stage::Draining(since) => {
+                CopyStage::Draining(since) => {
                     // A request that was just assigned may not be counted yet.
                     let is_idle = copy.server.as_ref().is_none_or(|server| server.active() == 0);
                     if (is_idle && since.elapsed() >= MOMENT) || since.elapsed() >= grace {
                         copy.terminate();
                     }
                 }
-                Stage::Ending(since) if since.elapsed() >= grace => copy.kill(),
-                Stage::Starting if self.phase == Phase::Serving && is_late(copy, limit) => {
+                CopyStage::Ending(since) if since.elapsed() >= grace => copy.kill(),
+                CopyStage::Starting if self.phase == Phase::Serving && is_late(copy, limit) => {
                     tracing::error!("{name} {}: is not ready after {limit:?}; killed", copy.place);
                     copy.kill();
                 }
@@ -209,7 +209,7 @@ impl CommandGeneration {
     /// Copies that are to be replaced: by their requests, or their memory.
     fn mark_for_replacement(&mut self) {
         let run = &self.shared.settings.run;
-        for copy in self.copies.iter_mut().filter(|copy| copy.stage == Stage::Serving && !copy.is_replaced) {
+        for copy in self.copies.iter_mut().filter(|copy| copy.stage == CopyStage::Serving && !copy.is_replaced) {
             let memory = run.memory_limit.and_then(|limit| copy.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
                 tracing::info!("{} {}: replaced, it uses {} MB", run.name, copy.place, bytes >> 20);
@@ -224,8 +224,8 @@ impl CommandGeneration {
         let interval = self.shared.settings.run.spawn_interval;
         while !self.backoff.is_on(Instant::now()) && self.is_incomplete() {
             *numbers += 1;
-            let place = (*numbers, self.free_place(), self.number);
-            let copy = Copy::start(&self.shared, &self.program_sockets, place, &self.messages)?;
+            let (number, place) = (*numbers, self.free_place());
+            let copy = Copy::start(&self.shared, &self.program_sockets, number, place, self.number, &self.messages)?;
             self.copies.push(copy);
             if !interval.is_zero() {
                 self.backoff.wait(interval, Instant::now());
@@ -237,7 +237,7 @@ impl CommandGeneration {
     /// Whether a copy is missing. One that is to be replaced counts until the other is there, and only one is replaced
     /// at a time.
     fn is_incomplete(&self) -> bool {
-        let stays = |copy: &&Copy| matches!(copy.stage, Stage::Starting | Stage::Ready | Stage::Serving);
+        let stays = |copy: &&Copy| matches!(copy.stage, CopyStage::Starting | CopyStage::Ready | CopyStage::Serving);
         let there = self.copies.iter().filter(stays).count();
         let replaced = self.copies.iter().filter(stays).filter(|copy| copy.is_replaced).count();
         there < self.shared.settings.run.processes.get() + replaced.min(1)
@@ -254,14 +254,14 @@ impl CommandGeneration {
         let mut copy = self.copies.remove(place);
         let (name, how) = (&self.shared.settings.run.name, copy.ending());
         match copy.stage {
-            Stage::Draining(_) | Stage::Ending(_) => {
+            CopyStage::Draining(_) | CopyStage::Ending(_) => {
                 tracing::debug!("{name} {}: exited ({how})", copy.place);
                 return Ok(());
             }
-            Stage::Starting if self.phase == Phase::Loading => {
+            CopyStage::Starting if self.phase == Phase::Loading => {
                 return Err(format!("the program exited before it was ready ({how}){}", copy.last_lines()));
             }
-            Stage::Starting | Stage::Ready | Stage::Serving => {
+            CopyStage::Starting | CopyStage::Ready | CopyStage::Serving => {
                 tracing::error!("{name} {}: exited ({how}) and is restarted", copy.place);
             }
         }
@@ -269,11 +269,11 @@ impl CommandGeneration {
             self.publish();
         }
         match copy.stage {
-            Stage::Ready | Stage::Serving if copy.born.elapsed() >= RESTART => self.backoff.succeed(),
-            Stage::Ready | Stage::Serving => {
+            CopyStage::Ready | CopyStage::Serving if copy.born.elapsed() >= RESTART => self.backoff.succeed(),
+            CopyStage::Ready | CopyStage::Serving => {
                 self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
             }
-            Stage::Starting | Stage::Draining(_) | Stage::Ending(_) => self.backoff.fail(Instant::now()),
+            CopyStage::Starting | CopyStage::Draining(_) | CopyStage::Ending(_) => self.backoff.fail(Instant::now()),
         }
         drop(copy);
         if self.phase == Phase::Retired {
@@ -284,7 +284,7 @@ impl CommandGeneration {
 }
 
 fn is_late(copy: &Copy, limit: Duration) -> bool {
-    copy.stage == Stage::Starting && copy.born.elapsed() >= limit
+    copy.stage == CopyStage::Starting && copy.born.elapsed() >= limit
 }
 
 /// A thread that has chosen a copy counts the request there within microseconds, but may be preempted for this long.

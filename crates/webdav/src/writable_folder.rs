@@ -22,7 +22,7 @@ use serow_message::StatusCode;
 
 /// A folder that clients may change.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct WritableFolder {
     pub(crate) folder: Folder,
     pub(crate) mode: WriteMode,
     pub(crate) site: DavSite,
@@ -42,7 +42,7 @@ pub(crate) struct Located {
     pub(crate) is_folder: bool,
 }
 
-impl Shared {
+impl WritableFolder {
     pub(crate) fn new(folder: Folder, settings: WriteSettings, prefix: &[u8], site: DavSite) -> Arc<Self> {
         let WriteSettings { mode, quota } = settings;
         let (locks, disk) = (Mutex::default(), Disk::default());

@@ -1,4 +1,4 @@
-//! The receipt of a part that the origin has sent (206): it is stored, and passed on as it is.
+//! A partial response of the origin (206): it is stored, and passed on as it is.
 
 use serow::{Body, Handler, Response};
 use serow_cache::{FillLeader, FillOutcome, is_range_current};
@@ -7,9 +7,9 @@ use serow_message::StatusCode;
 use super::{
     arriving_body::ArrivingBody,
     counters::CacheEvent,
-    fetch::{Fetch, Manner, settle, tags_of},
+    fetch::{Fetch, FetchMode, settle, tags_of},
     filling::Filling,
-    receipt::Accepted,
+    store_decision::Accepted,
 };
 
 impl<H: Handler> Fetch<H> {
@@ -36,14 +36,14 @@ impl<H: Handler> Fetch<H> {
     /// Whether the client has a part of another version than that of this part, and wants all of it. Its condition was not
     /// forwarded.
     pub(super) fn has_outdated_part(&self, response: &Response) -> bool {
-        self.manner == Manner::InParts
+        self.mode == FetchMode::InParts
             && response.status == StatusCode::PARTIAL_CONTENT
             && !is_range_current(&self.head.headers, &response.headers)
     }
 
     /// Forwards the request again, with the conditions and ranges of the client. The response is stored if it is a part.
     pub(super) async fn send_as_received(mut self) -> Response {
-        self.manner = Manner::AsReceived;
+        self.mode = FetchMode::AsReceived;
         let (response, exchange) = self.send(self.head.headers.clone()).await;
         if response.status == StatusCode::PARTIAL_CONTENT {
             match self.accept(&response, exchange) {

@@ -5,7 +5,7 @@ use crate::scenario;
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
 fn check(scenario: &str) {
-    let mut generations = Generations::begin(Duration::ZERO);
+    let mut generations = ServerGenerations::begin(Duration::ZERO);
     let mut pids = 101..;
     scenario::check(scenario, |now, event| {
         if event != "begin" {
@@ -485,7 +485,7 @@ fn a_process_that_is_being_killed_is_not_ready() {
 
 #[test]
 fn a_serving_generation_may_not_request_sockets() {
-    let mut generations = Generations::begin(Duration::ZERO);
+    let mut generations = ServerGenerations::begin(Duration::ZERO);
     let mut handle = |event| {
         generations.handle(Duration::ZERO, event);
         while generations.poll_action().is_some() {}

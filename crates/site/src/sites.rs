@@ -5,14 +5,14 @@ use serow_files::Files;
 use serow_router::Router;
 
 use crate::{
-    RouteHandler, ScriptedSite, SitePolicies, SiteScripts, SitesByAddress, chosen_route, routed_response::routed,
+    RouteHandler, ScriptedSites, SitePolicies, SiteScripts, SitesByAddress, chosen_route, routed_response::routed,
     site_response::SiteResponse,
 };
 
-/// The handler of all requests of a server.
+/// All that a server serves: the handler of its requests. One site with hosts and routes is a [`serow_router::Site`].
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "each thread has one, and it is not moved")]
-pub enum Site {
+pub enum Sites {
     /// One folder, application or proxy.
     Single(RouteHandler),
     /// A folder, and a handler for requests for which the folder has no file.
@@ -34,10 +34,10 @@ pub enum Site {
     /// Sites with routes, some of which have addresses of their own.
     ByAddress(SitesByAddress),
     /// One of these behind scripts.
-    Scripted(ScriptedSite),
+    Scripted(ScriptedSites),
 }
 
-impl Site {
+impl Sites {
     #[inline]
     pub(crate) fn respond(&self, request: Request) -> SiteResponse {
         match self {
@@ -75,7 +75,7 @@ impl Site {
                 router.route(request, |_, _| None);
             }
             Self::ByAddress(sites) => sites.of(request.connection()).note_route(request),
-            Self::Scripted(scripted) => scripted.site().note_route(request),
+            Self::Scripted(scripted) => scripted.sites().note_route(request),
         }
     }
 

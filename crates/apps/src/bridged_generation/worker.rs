@@ -7,7 +7,7 @@ use serow_net::channel::{AsyncChannel, Channel};
 use serow_processes::{MessageSender, Process};
 use tokio::{task::spawn_local, time::Instant};
 
-use super::GenerationMessage;
+use super::BridgedMessage;
 use crate::{outbox, worker_link::WorkerLink};
 
 /// A worker process.
@@ -20,7 +20,7 @@ pub(super) struct Worker {
     pub(super) control: Option<Channel>,
     pub(super) pid: Option<i32>,
     process: Option<Process>,
-    pub(super) stage: Stage,
+    pub(super) stage: WorkerStage,
     pub(super) born: Instant,
     /// When it was first seen to have finished while it leaves.
     pub(super) finished: Option<Instant>,
@@ -30,7 +30,7 @@ pub(super) struct Worker {
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum WorkerStage {
     /// The application is being loaded.
     Loading,
     /// It is ready.
@@ -65,7 +65,7 @@ impl Worker {
             control,
             pid: None,
             process: None,
-            stage: Stage::Loading,
+            stage: WorkerStage::Loading,
             born: Instant::now(),
             finished: None,
             is_replaced: false,
@@ -98,7 +98,7 @@ impl Worker {
     /// Its process has exited. Its message about that may still be unread in its socket.
     pub(super) fn read_last_message(&mut self) {
         if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == DRAINING.as_bytes()) {
-            self.stage = Stage::Draining;
+            self.stage = WorkerStage::Draining;
         }
     }
 
@@ -108,7 +108,7 @@ impl Worker {
 }
 
 /// Receives the messages of a worker about itself.
-pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessage>) -> std::io::Result<()> {
+pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<BridgedMessage>) -> std::io::Result<()> {
     let channel = AsyncChannel::new(link.requests.try_clone()?)?;
     outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
     let (number, messages) = (link.number, messages.clone());
@@ -121,7 +121,7 @@ pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessa
                 Some(("failed", why)) => WorkerMessage::Failed(why.to_owned()),
                 _ => continue,
             };
-            messages.send(GenerationMessage::Worker { number, message });
+            messages.send(BridgedMessage::Worker { number, message });
         }
     });
     Ok(())

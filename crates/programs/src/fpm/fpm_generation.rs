@@ -2,12 +2,12 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use serow_processes::{Backoff, Generation, MessageSender, RESTART};
+use serow_processes::{Backoff, MessageSender, RESTART, WorkerGeneration};
 use serow_proxy::ServerLocation;
 use tokio::{task::spawn_local, time::Instant};
 
 use crate::fpm::{
-    application::Shared,
+    application::FpmState,
     instance::{Instance, Life},
     master::{FpmMessage, Master},
     pool::Pool,
@@ -18,7 +18,7 @@ use crate::fpm::{
 #[derive(Debug)]
 pub(crate) struct FpmGeneration {
     number: u64,
-    shared: Arc<Shared>,
+    shared: Arc<FpmState>,
     messages: MessageSender<FpmMessage>,
     /// The last one serves, unless it has retired; earlier ones finish their requests.
     instances: Vec<Instance>,
@@ -48,13 +48,13 @@ enum Phase {
     Retired,
 }
 
-impl Generation for FpmGeneration {
-    type Application = Shared;
+impl WorkerGeneration for FpmGeneration {
+    type Application = FpmState;
     type Message = FpmMessage;
 
     fn start(
         number: u64,
-        shared: &Arc<Shared>,
+        shared: &Arc<FpmState>,
         messages: MessageSender<FpmMessage>,
         numbers: &mut u64,
     ) -> Result<Self, String> {
@@ -144,7 +144,7 @@ impl Generation for FpmGeneration {
         self.instances.clear();
     }
 
-    fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+    fn maintain(shared: &Arc<FpmState>, generations: &mut [Self], numbers: &mut u64) {
         for generation in generations.iter_mut() {
             generation.look();
             if generation.phase == Phase::Serving {
@@ -155,11 +155,11 @@ impl Generation for FpmGeneration {
         shared.note_activity(generations.iter().all(Self::is_quiet));
     }
 
-    fn time_left(shared: &Shared) -> Duration {
+    fn time_left(shared: &FpmState) -> Duration {
         shared.pause()
     }
 
-    fn name(shared: &Shared) -> &str {
+    fn name(shared: &FpmState) -> &str {
         &shared.settings.run.name
     }
 }

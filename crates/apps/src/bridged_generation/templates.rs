@@ -12,7 +12,7 @@ use std::io;
 use serow_processes::MessageSender;
 use tokio::time::Instant;
 
-use super::{BridgedGeneration, GenerationMessage, template::TemplateProcess, worker::Stage};
+use super::{BridgedGeneration, BridgedMessage, template::TemplateProcess, worker::WorkerStage};
 use crate::{messages::REFORK, settings::ApplicationSettings};
 
 /// The processes that the workers of a generation are and were forked from.
@@ -46,7 +46,7 @@ impl TemplateProcesses {
     pub(super) fn start(
         &mut self,
         settings: &ApplicationSettings,
-        messages: &MessageSender<GenerationMessage>,
+        messages: &MessageSender<BridgedMessage>,
     ) -> io::Result<()> {
         self.count += 1;
         self.successions = 0;
@@ -128,7 +128,7 @@ impl BridgedGeneration {
         let thresholds = &settings.refork_after;
         let Some(least) = thresholds.get(self.templates.successions).or(thresholds.last()) else { return };
         // Not while the workers are still being replaced, for this reason or another.
-        let is_settled = |worker: &&super::Worker| worker.stage == Stage::Serving && !worker.is_replaced;
+        let is_settled = |worker: &&super::Worker| worker.stage == WorkerStage::Serving && !worker.is_replaced;
         let settled = self.workers.iter().filter(is_settled).count();
         if self.templates.successor.is_some()
             || self.templates.ready().is_none()
@@ -153,8 +153,10 @@ impl BridgedGeneration {
 
     /// Marks all workers of other template processes for replacement, one after the other.
     pub(super) fn renew_workers(&mut self, template: u64) {
-        let others =
-            self.workers.iter_mut().filter(|worker| worker.template != template && worker.stage != Stage::Draining);
+        let others = self
+            .workers
+            .iter_mut()
+            .filter(|worker| worker.template != template && worker.stage != WorkerStage::Draining);
         others.for_each(|worker| worker.is_replaced = true);
     }
 }

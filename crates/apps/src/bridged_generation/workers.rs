@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     BridgedGeneration, Phase,
     templates::TemplateProcesses,
-    worker::{self, Stage, Worker},
+    worker::{self, Worker, WorkerStage},
 };
 use crate::{
     shared_state::{OtherWorkers, OverdueWorkers},
@@ -21,17 +21,17 @@ impl BridgedGeneration {
     /// Ready workers serve requests from now on, instead of those that they replace.
     pub(super) fn activate_ready(&mut self, others: OtherWorkers) {
         let mut joining = Vec::new();
-        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
-            worker.stage = Stage::Serving;
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == WorkerStage::Ready) {
+            worker.stage = WorkerStage::Serving;
             joining.push((Arc::clone(&worker.link), self.shared.settings.run.lifetime.map(Lifetime::random)));
         }
         self.shared.join(&joining, others);
-        let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == Stage::Serving;
-        let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
+        let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == WorkerStage::Serving;
+        let serving = self.workers.iter().filter(|worker| worker.stage == WorkerStage::Serving).count();
         // Workers that are marked for replacement leave, one for each new one.
         let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
         for worker in self.workers.iter_mut().filter(is_tired).take(spare) {
-            worker.stage = Stage::Draining;
+            worker.stage = WorkerStage::Draining;
             self.shared.retire(&worker.link);
         }
     }
@@ -56,7 +56,9 @@ impl BridgedGeneration {
     fn mark_for_replacement(&mut self) {
         let aged = self.shared.aged();
         let RunSettings { name, memory_limit: limit, .. } = &self.shared.settings.run;
-        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Serving && !worker.is_replaced) {
+        for worker in
+            self.workers.iter_mut().filter(|worker| worker.stage == WorkerStage::Serving && !worker.is_replaced)
+        {
             let memory = limit.and_then(|limit| worker.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
                 tracing::info!("{name} {}: replaced, it uses {} MB", worker.link.place, bytes >> 20);
@@ -79,7 +81,7 @@ impl BridgedGeneration {
                 tracing::error!(
                     "{name} {place}: a request took longer than {timeout:?}; it is killed when the others are done"
                 );
-                worker.stage = Stage::Draining;
+                worker.stage = WorkerStage::Draining;
                 self.shared.leave(&worker.link);
             }
         }
@@ -88,7 +90,7 @@ impl BridgedGeneration {
     /// Kills workers that have finished but do not exit: one of their threads goes on, or an exit handler hangs.
     pub(super) fn kill_lingering(&mut self) {
         let RunSettings { name, grace, .. } = &self.shared.settings.run;
-        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Draining) {
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == WorkerStage::Draining) {
             if self.shared.has_awaited_request(&worker.link) {
                 continue;
             }
@@ -133,7 +135,7 @@ impl BridgedGeneration {
     /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is
     /// replaced at a time.
     fn is_incomplete(&self) -> bool {
-        let staying = |worker: &&Worker| !matches!(worker.stage, Stage::Late | Stage::Draining);
+        let staying = |worker: &&Worker| !matches!(worker.stage, WorkerStage::Late | WorkerStage::Draining);
         let there = self.workers.iter().filter(staying).count();
         let replaced = self.workers.iter().filter(staying).filter(|worker| worker.is_replaced).count();
         there < self.shared.settings.run.processes.get() + replaced.min(1)
@@ -166,23 +168,23 @@ impl BridgedGeneration {
         let worker = self.workers.remove(place);
         let name = &self.shared.settings.run.name;
         match worker.stage {
-            Stage::Draining => {
+            WorkerStage::Draining => {
                 if self.phase == Phase::Serving {
                     self.shared.changes.count_replaced();
                 }
                 tracing::debug!("{name} {}: exited", worker.link.place);
             }
             // Its kill has been logged.
-            Stage::Late => self.shared.changes.count_death(),
-            Stage::Loading | Stage::Ready | Stage::Serving => {
+            WorkerStage::Late => self.shared.changes.count_death(),
+            WorkerStage::Loading | WorkerStage::Ready | WorkerStage::Serving => {
                 self.shared.changes.count_death();
                 tracing::error!("{name} {}: {how}", worker.link.place);
             }
         }
         match worker.stage {
-            Stage::Late | Stage::Draining => {}
-            Stage::Ready | Stage::Serving if worker.age() >= RESTART => {}
-            Stage::Loading | Stage::Ready | Stage::Serving => {
+            WorkerStage::Late | WorkerStage::Draining => {}
+            WorkerStage::Ready | WorkerStage::Serving if worker.age() >= RESTART => {}
+            WorkerStage::Loading | WorkerStage::Ready | WorkerStage::Serving => {
                 self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
             }
         }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     BridgedGeneration, Phase,
-    worker::{Stage, Worker},
+    worker::{Worker, WorkerStage},
 };
 
 impl BridgedGeneration {
@@ -18,7 +18,7 @@ impl BridgedGeneration {
             return;
         }
         let limit = self.shared.settings.run.start_timeout;
-        let is_late = |worker: &Worker| worker.stage == Stage::Loading && has_passed(limit, worker.born, now);
+        let is_late = |worker: &Worker| worker.stage == WorkerStage::Loading && has_passed(limit, worker.born, now);
         let late: Vec<_> = (0..self.workers.len()).filter(|place| is_late(&self.workers[*place])).collect();
         let is_unforked = |place: &usize| self.workers[*place].pid.is_none();
         // It forks the requested workers one after the other: a hook before a fork hangs.
@@ -31,7 +31,7 @@ impl BridgedGeneration {
         for place in late {
             let worker = &mut self.workers[place];
             tracing::error!("{name} {}: did not start within {limit:?}; killed", worker.link.place);
-            worker.stage = Stage::Late;
+            worker.stage = WorkerStage::Late;
             worker.signal(Signal::KILL);
         }
         if hangs || is_slow {
@@ -55,7 +55,7 @@ fn has_passed(limit: Duration, since: Instant, now: Instant) -> bool {
 mod tests {
     use std::{num::NonZero, process::Command, sync::Arc};
 
-    use serow_processes::{Backoff, Generation, MessageSender};
+    use serow_processes::{Backoff, MessageSender, WorkerGeneration};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
@@ -63,7 +63,7 @@ mod tests {
         interpreter::Interpreter,
         program::{Interface, Program},
         settings::ApplicationSettings,
-        shared_state::Shared,
+        shared_state::ApplicationState,
         worker_link::WorkerLink,
     };
 
@@ -78,7 +78,7 @@ mod tests {
         let (sender, _) = unbounded_channel();
         BridgedGeneration {
             number: 1,
-            shared: Arc::new(Shared::new(settings, 1)),
+            shared: Arc::new(ApplicationState::new(settings, 1)),
             messages: MessageSender::new(1, sender),
             templates: Default::default(),
             workers: Vec::new(),
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    fn add(generation: &mut BridgedGeneration, stage: Stage, pid: Option<i32>) {
+    fn add(generation: &mut BridgedGeneration, stage: WorkerStage, pid: Option<i32>) {
         let number = generation.workers.len() as u64;
         let (link, _) = WorkerLink::new(number, 1, 1).unwrap();
         let mut worker = Worker::new(Arc::new(link), 1, None);
@@ -97,7 +97,7 @@ mod tests {
         generation.workers.push(worker);
     }
 
-    fn stages(generation: &BridgedGeneration) -> Vec<Stage> {
+    fn stages(generation: &BridgedGeneration) -> Vec<WorkerStage> {
         generation.workers.iter().map(|worker| worker.stage).collect()
     }
 
@@ -106,13 +106,13 @@ mod tests {
         for forked in [true, false] {
             let mut generation = generation(Phase::Serving);
             let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
-            add(&mut generation, Stage::Serving, None);
-            add(&mut generation, Stage::Loading, forked.then(|| child.id() as i32));
+            add(&mut generation, WorkerStage::Serving, None);
+            add(&mut generation, WorkerStage::Loading, forked.then(|| child.id() as i32));
             let born = generation.workers[1].born;
             generation.end_late_starts(born + LIMIT - Duration::from_millis(1));
-            assert_eq!(stages(&generation), [Stage::Serving, Stage::Loading]);
+            assert_eq!(stages(&generation), [WorkerStage::Serving, WorkerStage::Loading]);
             generation.end_late_starts(born + LIMIT);
-            assert_eq!(stages(&generation), [Stage::Serving, Stage::Late], "{forked}");
+            assert_eq!(stages(&generation), [WorkerStage::Serving, WorkerStage::Late], "{forked}");
             if !forked {
                 child.kill().unwrap();
             }
@@ -120,7 +120,11 @@ mod tests {
             // Without its template process, it has ended, and another one is due after a pause.
             assert!(generation.backoff.is_on(born + LIMIT) && !generation.backoff.is_on(born + LIMIT + LIMIT));
             generation.replace(&mut 1);
-            assert_eq!(generation.workers.iter().filter(|worker| worker.stage == Stage::Late).count(), 0, "{forked}");
+            assert_eq!(
+                generation.workers.iter().filter(|worker| worker.stage == WorkerStage::Late).count(),
+                0,
+                "{forked}"
+            );
         }
     }
 
@@ -131,7 +135,7 @@ mod tests {
         let pauses: Vec<_> = (0..4)
             .map(|_| {
                 generation.workers.clear();
-                add(&mut generation, Stage::Loading, None);
+                add(&mut generation, WorkerStage::Loading, None);
                 generation.workers[0].born = now;
                 now += LIMIT;
                 generation.end_late_starts(now);
@@ -144,11 +148,11 @@ mod tests {
     #[test]
     fn other_stages_and_phases_have_no_limit_here() {
         for (phase, stage) in [
-            (Phase::Serving, Stage::Ready),
-            (Phase::Serving, Stage::Serving),
-            (Phase::Serving, Stage::Draining),
-            (Phase::Loading, Stage::Loading),
-            (Phase::Retired, Stage::Loading),
+            (Phase::Serving, WorkerStage::Ready),
+            (Phase::Serving, WorkerStage::Serving),
+            (Phase::Serving, WorkerStage::Draining),
+            (Phase::Loading, WorkerStage::Loading),
+            (Phase::Retired, WorkerStage::Loading),
         ] {
             let mut generation = generation(phase);
             add(&mut generation, stage, None);
@@ -161,8 +165,8 @@ mod tests {
     fn a_generation_ends_though_its_template_process_hangs() {
         let mut generation = generation(Phase::Loading);
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
-        add(&mut generation, Stage::Loading, None);
-        add(&mut generation, Stage::Loading, Some(child.id() as i32));
+        add(&mut generation, WorkerStage::Loading, None);
+        add(&mut generation, WorkerStage::Loading, Some(child.id() as i32));
         generation.retire();
         generation.kill();
         assert!(!child.wait().unwrap().success());

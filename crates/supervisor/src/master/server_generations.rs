@@ -10,8 +10,8 @@
 //!                               one starts in its place                one serves
 //! ```
 //!
-//! [`Generations::handle`] takes events, with the time since a fixed moment; [`Generations::poll_action`] returns the
-//! actions to execute. [`Generations::deadline`] is the time at which [`Event::Tick`] is due.
+//! [`ServerGenerations::handle`] takes events, with the time since a fixed moment; [`ServerGenerations::poll_action`] returns the
+//! actions to execute. [`ServerGenerations::deadline`] is the time at which [`Event::Tick`] is due.
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -25,7 +25,7 @@ use super::{
 
 /// All generations, and the pending requests.
 #[derive(Debug, Default)]
-pub(crate) struct Generations {
+pub(crate) struct ServerGenerations {
     /// The number of the latest generation.
     number: u64,
     starting: Option<Attempt>,
@@ -114,13 +114,13 @@ enum Stop {
 
 /// The stage of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum GenerationStage {
     Starting,
     Serving,
     Draining,
 }
 
-impl Generations {
+impl ServerGenerations {
     /// Starts the first.
     pub(crate) fn begin(now: Duration) -> Self {
         let mut generations = Self::default();
@@ -143,11 +143,14 @@ impl Generations {
     }
 
     /// The running generations: number, process id, and stage.
-    pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, Stage)> {
-        let starting = self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, Stage::Starting)));
-        let serving = self.serving.iter().map(|running| (running.number, running.pid, Stage::Serving));
-        let draining =
-            self.draining.iter().map(|Draining { running, .. }| (running.number, running.pid, Stage::Draining));
+    pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, GenerationStage)> {
+        let starting =
+            self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, GenerationStage::Starting)));
+        let serving = self.serving.iter().map(|running| (running.number, running.pid, GenerationStage::Serving));
+        let draining = self
+            .draining
+            .iter()
+            .map(|Draining { running, .. }| (running.number, running.pid, GenerationStage::Draining));
         starting.chain(serving).chain(draining)
     }
 

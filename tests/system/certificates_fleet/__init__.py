@@ -1,0 +1,1 @@
+"""Servers that share certificates in one Redis: the parts of the test, and its scenes."""

@@ -1,1 +1,0 @@
-"""Servers that share rate limits and bans through Redis."""
