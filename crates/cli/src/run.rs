@@ -5,6 +5,7 @@
 //! | the master starts generations and answers those who run the server | `run/master.rs` |
 //! | as which program | `run/program.rs` |
 //! | a generation reads the file, gets its sockets, serves | `run/server_generation.rs` |
+//! | it opens sockets, and gives up its rights one after the other | `run/sockets.rs`, `run/rights.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
 
