@@ -166,7 +166,7 @@ fn the_server_leaves() {
     pair.settle();
     pair.check();
     assert_eq!(pair.ends.server.counters().opened, 2);
-    protocol::finish_leaving(&mut pair);
+    protocol::finish_shutdown(&mut pair);
 }
 
 #[test]

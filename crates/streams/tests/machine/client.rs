@@ -45,7 +45,7 @@ impl Served {
         let mut told = Vec::new();
         for line in lines {
             let note = |event| told.push(describe(&event));
-            let failure = protocol::hear(&mut self.client, &mut self.writer, &localised(line), note);
+            let failure = protocol::receive_line(&mut self.client, &mut self.writer, &localised(line), note);
             if let Some(code) = failure {
                 told.push(format!("close {code}"));
                 break;

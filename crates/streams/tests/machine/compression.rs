@@ -1,4 +1,4 @@
-//! What the tests of HPACK and QPACK share.
+//! Fields and digits for the tests of HPACK and QPACK.
 
 use proptest::prelude::*;
 

@@ -106,7 +106,7 @@ pub(crate) fn is_failure(line: &str) -> bool {
     line.starts_with("GOAWAY") && !line.ends_with("NO_ERROR")
 }
 
-/// What only this version's driver does: `consumed 1 100`.
+/// Does a step of the driver that only this version has: `consumed 1 100`.
 pub(crate) fn act(server: &mut Server, stream: StreamId, words: &[&str]) {
     match words {
         ["consumed", _, bytes] => server.note_consumed(stream, bytes.parse().expect("a number")),
@@ -163,8 +163,8 @@ pub(crate) fn open(
     Ok((stream, if length == BodyLength::Known(0) { Follows::Fin } else { Follows::More }))
 }
 
-/// The client hears a line; gives the code with which the connection failed, if it did.
-pub(crate) fn hear(
+/// The client receives a line; gives the code with which the connection failed, if it did.
+pub(crate) fn receive_line(
     client: &mut Client,
     writer: &mut Writer,
     line: &str,
@@ -189,7 +189,7 @@ pub(crate) fn allow_one(served: &mut Served, _opened: u64) {
 }
 
 /// The server has told which stream is the last, and all are over.
-pub(crate) fn finish_leaving(pair: &mut Pair) {
+pub(crate) fn finish_shutdown(pair: &mut Pair) {
     assert_eq!(pair.go_aways, 2, "with the answer to its PING");
     assert!(pair.ends.server.is_finished() && pair.ends.client.is_finished());
 }

@@ -104,12 +104,12 @@ pub(crate) fn code(word: &str) -> ErrorCode {
     ErrorCode(hexadecimal(word))
 }
 
-/// Whether the connection has failed, which is no frame.
+/// Whether a line says that the connection has failed, for which there is no frame.
 pub(crate) fn is_failure(line: &str) -> bool {
     line.starts_with("CLOSE")
 }
 
-/// What only this version's driver does: `credit 10`, `writable 0`, `unwritable 0`.
+/// Does a step of the driver that only this version has: `credit 10`, `writable 0`, `unwritable 0`.
 pub(crate) fn act(server: &mut Server, stream: StreamId, words: &[&str]) {
     match words {
         ["credit", streams] => server.set_stream_credit(streams.parse().expect("a number")),
@@ -173,8 +173,8 @@ pub(crate) fn open(
     client.open(head, length, asking, &mut Vec::new())
 }
 
-/// The client hears a line; gives the code with which the connection failed, if it did.
-pub(crate) fn hear(
+/// The client receives a line; gives the code with which the connection failed, if it did.
+pub(crate) fn receive_line(
     client: &mut Client,
     _: &mut Writer,
     line: &str,
@@ -201,7 +201,7 @@ pub(crate) fn allow_one(served: &mut Served, opened: u64) {
 }
 
 /// The server tells which stream is the last; all are over.
-pub(crate) fn finish_leaving(pair: &mut Pair) {
+pub(crate) fn finish_shutdown(pair: &mut Pair) {
     pair.ends.server.finish_shutdown();
     pair.ends.flush(Side::Server);
     pair.settle();
