@@ -1,4 +1,4 @@
-//! Access logs for [Serow](serow): a line for each request, in nginx's format, as JSON, or as a template with nginx's
+//! Access logs for Serow: a line for each request, in nginx's format, as JSON, or as a template with nginx's
 //! variables; to a file, standard output, a shell command or a syslog collector.
 //!
 //! ```no_run

@@ -1,4 +1,4 @@
-//! The settings of [Serow](serow) as a language: texts become typed and checked tables, and errors have a line, a column and
+//! The settings of Serow as a language: texts become typed and checked tables, and errors have a line, a column and
 //! a suggestion. Nothing here runs a server or opens a socket.
 //!
 //! | step | file |

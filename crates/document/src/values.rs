@@ -1,4 +1,4 @@
-//! Values of options and settings of [Serow](serow). Each is a type that is parsed from text; the error says in one line
+//! Values of options and settings of Serow. Each is a type that is parsed from text; the error says in one line
 //! what is wrong and what to write instead. Those of a settings file also know their TOML form and JSON schema
 //! ([`SettingValue`]; [`choice!`] and [`in_settings_file!`] implement it).
 
