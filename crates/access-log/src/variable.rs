@@ -312,3 +312,16 @@ const SCRIPT_FIELDS: &str = "script_";
 
 /// Fields of a response that no handler sets.
 const ADDED: [&str; 5] = ["date", "content-length", "connection", "transfer-encoding", "keep-alive"];
+
+#[cfg(test)]
+mod tests {
+    use serow_variables::LOG_ONLY;
+
+    use super::NAMES;
+
+    #[test]
+    fn texts_elsewhere_know_the_names_of_the_log() {
+        let names = NAMES.iter().map(|(name, _)| *name).filter(|name| !name.starts_with("upstream_"));
+        assert_eq!(names.collect::<Vec<_>>(), LOG_ONLY);
+    }
+}

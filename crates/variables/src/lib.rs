@@ -55,7 +55,7 @@ pub use self::{
     map::Map,
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,
-    reserved_names::SERVER_NAME,
+    reserved_names::{LOG_ONLY, SERVER_NAME},
     scope::Scope,
     source::Source,
     text::{Part, Piece, Text, read_pieces},

@@ -59,8 +59,11 @@ pub const SERVER_NAME: &str = "server_name";
 pub(crate) const HOST_NAME: &str = "hostname";
 const PROCESS: &str = "pid";
 
-/// Names of the access log: values that are known once the response is sent.
-pub(crate) const LOG_ONLY: [&str; 15] = [
+/// Names that only the access log has: values that are known once the response is sent. Those that begin with `upstream_` or
+/// `sent_http_` are others.
+pub const LOG_ONLY: [&str; 18] = [
+    "realip_remote_addr",
+    "realip_remote_port",
     "time_local",
     "time_iso8601",
     "msec",
@@ -73,7 +76,8 @@ pub(crate) const LOG_ONLY: [&str; 15] = [
     "http2_stream",
     "urgency",
     "incremental",
-    "whole",
     "request_completion",
-    "request_length",
+    "limit_name",
+    "limit_status",
+    "whole",
 ];
