@@ -9,7 +9,7 @@
 //! A model of its own (`verdicts.rs`) decides about each request. Most sites are handlers that the test calls; some are behind a
 //! real server, with clients over HTTP/1.1, HTTP/2 and HTTP/3 (`connections.rs`).
 //!
-//! `PHASES_REQUESTS=1000000 cargo test --release -p serow-config phases` is the long run; `PHASES_SEED` repeats one.
+//! `PHASES_REQUESTS=1000000 cargo test --release -p serow-assembly phases` is the long run; `PHASES_SEED` repeats one.
 
 mod answering;
 mod application;
