@@ -49,7 +49,9 @@ class Generations(Logged):
         return server
 
     def reload(self) -> None:
-        subprocess.run([program("serow"), "reload", "--admin", self.door], check=True, stdout=subprocess.DEVNULL)
+        """Reloads, or says how the server has ended."""
+        reload = subprocess.run([program("serow"), "reload", "--admin", self.door], capture_output=True, text=True)
+        assert reload.returncode == 0, f"{reload.stderr} {self.process.poll()} {self.said()[-1000:]}"
 
 
 def reloaded(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
