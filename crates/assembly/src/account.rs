@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-use serow_config::{SettingError, values::AccountName};
+use serow_config::{SettingError, checks, values::AccountName};
 
 /// A user and groups, as the system counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +36,9 @@ impl AccountFiles {
         user: Option<&AccountName>,
         group: Option<&AccountName>,
     ) -> Result<Option<Account>, SettingError> {
+        checks::account(user, group)?;
+        let Some(user) = user else { return Ok(None) };
         let group = group.map(|group| self.group(group)).transpose()?;
-        let Some(user) = user else {
-            let text = "`group` needs `user`: name the user whose group it is to be";
-            return group.map_or(Ok(None), |_| Err(SettingError::new("group", text)));
-        };
         let user = self.user(user)?;
         let Some(first) = group.or(user.group) else {
             let text =

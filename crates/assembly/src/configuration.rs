@@ -29,12 +29,12 @@ use crate::{
     logs::{self, Logs},
     notes,
     proxying::Proxying,
-    renewed_files,
     route_numbers::{RouteNumbers, trusted},
     routing::Routing,
     scripting::Scripting,
     served_folder::ServedFolder,
-    shares, unusable_files,
+    shares,
+    tls::{renewed_files, unusable_files},
 };
 
 /// The meaning of a settings file in this folder; where it means nothing, why is noted, and elsewhere what is

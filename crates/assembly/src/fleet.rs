@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use serow_config::{
+    checks,
     paths::resolved,
     tables::redis::{RedisSettings, RedisTable},
     values::FleetUrl,
@@ -29,8 +30,7 @@ pub(crate) fn of(table: RedisTable, folder: &Path, problems: &Problems) -> Optio
         return refuse(of_urls(text));
     }
     let prefix = prefix.unwrap_or_else(|| DEFAULT_PREFIX.to_owned());
-    if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_of_prefix) {
-        let text = format!("{prefix:?} cannot begin a key: use letters, digits and - _ . : /, at most {MAX_PREFIX}");
+    if let Err(text) = checks::redis_prefix(&prefix) {
         return refuse(Problem::of_value(place.key("prefix"), text));
     }
     let timeout = timeout.map_or(DEFAULT_TIMEOUT, |timeout| timeout.0);
@@ -90,15 +90,7 @@ fn unusable(urls: &[RedisUrl]) -> Option<&'static str> {
     }
 }
 
-/// In a cluster, braces would decide about the node; white space and quotes are hard to type in redis-cli.
-fn is_of_prefix(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/')
-}
-
 const DEFAULT_PREFIX: &str = "serow:";
-
-/// Each key in Redis has it.
-const MAX_PREFIX: usize = 64;
 
 const MIN_TIMEOUT: Duration = Duration::from_millis(10);
 const MAX_TIMEOUT: Duration = Duration::from_secs(10);

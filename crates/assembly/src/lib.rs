@@ -77,8 +77,8 @@ pub use self::{
     script_fetch::ScriptServers,
     served_folder::{ServedFolder, UnreadableFolder, open_to_changes},
     server::{ServerSettings, listening, shares},
-    tls::{DevelopmentCertificate, Encryption, renewed_files, unusable_files},
-    upstream::{server_settings, upstream_settings},
+    tls::{DevelopmentCertificate, Encryption},
+    upstream::upstream_settings,
 };
 
 /// A settings file, read and checked.

@@ -69,7 +69,7 @@ impl Encryption {
 }
 
 /// Errors in the files of certificates, of all settings that name some.
-pub fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
+pub(crate) fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
     let unusable = |key, settings: TlsSettings| {
         let error = settings.check().err()?;
         Some(SettingError::new(key, format!("`{key}`: {error}")))
@@ -134,7 +134,7 @@ fn unusable_shared_files(
 }
 
 /// The files that are read again when they change.
-pub fn renewed_files(options: &TlsOptions) -> Vec<PathBuf> {
+pub(crate) fn renewed_files(options: &TlsOptions) -> Vec<PathBuf> {
     let certificates = options.tls.iter().flat_map(CertificateChoice::files).chain(&options.tls_ocsp);
     let clients = options.tls_client_ca.iter().chain(&options.tls_client_crl);
     certificates.chain(clients).chain(&options.tls_ticket_secret).cloned().collect()

@@ -57,7 +57,7 @@ pub fn upstream_settings(
 }
 
 /// A server as the proxy knows it.
-pub fn server_settings(rule: &ServerRule) -> ServerSettings {
+fn server_settings(rule: &ServerRule) -> ServerSettings {
     let ServerRule { address, weight, backup, max_requests, id } = rule.clone();
     ServerSettings { address, weight, backup, max_requests, id }
 }

@@ -5,6 +5,7 @@ mod admin;
 mod application;
 mod folder;
 mod health;
+mod redis_prefix;
 mod root;
 mod sites;
 mod tls;
@@ -15,7 +16,8 @@ pub use self::{
     admin::admin,
     application::{application, interface, interface_by_name, lifetime, program},
     folder::folder,
-    root::{CheckedTables, check},
+    redis_prefix::redis_prefix,
+    root::{CheckedTables, account, check},
     sites::{app_problem, served_folder},
     tls::{certificate_names, tls},
     upstream::upstream,

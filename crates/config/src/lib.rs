@@ -50,7 +50,7 @@ pub use serow_variables::Scope;
 pub use self::{
     admin_settings::AdminSettings,
     explanation::of as explanation,
-    reading::{bundle, gather, gather_bundle, root_table, with_document, with_tables},
+    reading::{bundle, gather, gather_bundle, root_table, with_tables},
     schema::{reference::text as reference, schema},
     setting_error::{SettingError, in_options},
     tables::root::SandboxChoice,

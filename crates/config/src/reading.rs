@@ -70,11 +70,7 @@ pub fn root_table(sources: &Sources) -> Result<RootTable, Vec<Fault>> {
 }
 
 /// Takes the texts apart and does something with the tree, unless there are problems.
-///
-/// # Errors
-///
-/// All problems, with their places.
-pub fn with_document<T>(
+fn with_document<T>(
     sources: &Sources,
     act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>,
 ) -> Result<T, Vec<Fault>> {

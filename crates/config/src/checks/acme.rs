@@ -1,5 +1,8 @@
 //! Options of automatic certificates that mean nothing, alone or together.
 
+use std::collections::HashSet;
+
+use super::redis_prefix;
 use crate::{
     SettingError,
     options::{AcmeOptions, without_options},
@@ -38,12 +41,13 @@ pub fn acme(options: &AcmeOptions) -> Result<(), SettingError> {
 }
 
 fn names(options: &AcmeOptions) -> Result<(), SettingError> {
+    let mut before = HashSet::new();
     for (number, names) in options.names.iter().enumerate() {
-        let mut before = options.names[..number].iter().flat_map(|names| &names.0);
-        if let Some(name) = before.find(|name| names.0.contains(name)) {
+        if let Some(name) = names.0.iter().find(|name| before.contains(name)) {
             let text = format!("`acme`: {name} is in two certificates: leave it out of one");
             return Err(SettingError::new("acme", text).of_element(number));
         }
+        before.extend(&names.0);
     }
     Ok(())
 }
@@ -120,13 +124,8 @@ fn store(options: &AcmeOptions) -> Result<(), SettingError> {
 /// The prefix of the keys in Redis.
 fn store_prefix(options: &AcmeOptions) -> Result<(), SettingError> {
     let Some(prefix) = &options.store_prefix else { return Ok(()) };
-    // In a cluster, braces would decide about the node; white space and quotes are hard to type in redis-cli.
-    let is_of_prefix = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
-    if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_of_prefix) {
-        let text = format!("{prefix:?} cannot begin a key: use letters, digits and - _ . : /, at most {MAX_PREFIX}");
-        return Err(SettingError::new("acme-store-prefix", format!("`acme-store-prefix`: {text}")));
-    }
-    Ok(())
+    let refuse = |text| SettingError::new("acme-store-prefix", format!("`acme-store-prefix`: {text}"));
+    redis_prefix(prefix).map_err(refuse)
 }
 
 fn on_demand(options: &AcmeOptions) -> Result<(), SettingError> {
@@ -175,6 +174,3 @@ fn option_without_names(options: &AcmeOptions) -> Option<&'static str> {
 const EAB: [&str; 2] = ["acme-eab-kid", "acme-eab-key-file"];
 const FALLBACK_EAB: [&str; 2] = ["acme-fallback-eab-kid", "acme-fallback-eab-key-file"];
 const FALLBACK_CA: &str = "acme-fallback-ca";
-
-/// Each key in Redis has it.
-const MAX_PREFIX: usize = 64;

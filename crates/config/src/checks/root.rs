@@ -14,9 +14,8 @@ use crate::{
     tables::{
         root::{AccountTable, RootTable},
         sites::{SiteTable, SiteTlsChoice},
-        upstreams::UpstreamTable,
     },
-    values::{AdminSocket, CertificateNames},
+    values::{AccountName, AdminSocket, CertificateNames},
 };
 
 /// The tables of a settings file after they were checked.
@@ -33,11 +32,12 @@ pub struct CheckedTables {
 pub fn check(mut table: RootTable, folder: &Path, problems: &Problems) -> CheckedTables {
     complete_root(&mut table, folder, problems);
     let addresses = SiteAddresses::new(&mut table.general.listening, &table.sites, problems);
-    if let Err(found) = general(&table.general).and_then(|()| account(&table.account)) {
+    let AccountTable { user, group } = &table.account;
+    if let Err(found) = general(&table.general).and_then(|()| account(user.as_ref(), group.as_ref())) {
         problems.add(found.problem(&Place::default()));
     }
     for table in &table.upstreams {
-        if let Err(found) = upstream_table(table) {
+        if let Err(found) = upstream(&table.settings.servers, &table.arguments) {
             problems.add(found.problem(&table.place));
         }
     }
@@ -58,16 +58,17 @@ fn general(options: &GeneralOptions) -> Result<(), SettingError> {
     refuse_duplicates(&listeners, options.admin.admin.as_ref().and_then(AdminSocket::address))
 }
 
-fn account(table: &AccountTable) -> Result<(), SettingError> {
-    if table.group.is_some() && table.user.is_none() {
+/// Refuses a group without a user.
+///
+/// # Errors
+///
+/// The remedy.
+pub fn account(user: Option<&AccountName>, group: Option<&AccountName>) -> Result<(), SettingError> {
+    if group.is_some() && user.is_none() {
         let text = "`group` needs `user`: name the user whose group it is to be";
         return Err(SettingError::new("group", text));
     }
     Ok(())
-}
-
-fn upstream_table(table: &UpstreamTable) -> Result<(), SettingError> {
-    upstream(&table.settings.servers, &table.arguments)
 }
 
 /// Adds to the root what sites say for it, makes its paths relative to the folder of the file, and checks it as a whole.

@@ -5,7 +5,7 @@ use std::{io, sync::Arc, time::Duration};
 use redis::{AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, Value, aio::MultiplexedConnection};
 use rustls_pki_types::ServerName;
 use serow_dns::Resolver;
-use serow_message::RedisPlace as Node;
+use serow_message::RedisPlace;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
@@ -28,7 +28,7 @@ pub(super) struct Connection {
     received: Received,
     timeout: Duration,
     /// Where it leads.
-    pub(super) node: Node,
+    pub(super) node: RedisPlace,
 }
 
 /// The bound on the memory that the other end of a connection can fill.
@@ -46,7 +46,7 @@ pub(super) struct Connector {
     settings: Arc<FleetSettings>,
     resolver: Resolver,
     /// The node of a cluster that has the keys, as the others have said.
-    moved: Option<Node>,
+    moved: Option<RedisPlace>,
     /// Which URL is next, when one is of no use.
     next: usize,
 }
@@ -71,7 +71,7 @@ impl Connector {
     }
 
     /// The connection is of use: it is where to begin next time.
-    pub(super) fn keep(&mut self, node: &Node) {
+    pub(super) fn keep(&mut self, node: &RedisPlace) {
         self.next = self.next.wrapping_sub(1);
         if self.is_cluster() {
             self.moved = Some(node.clone());
@@ -80,7 +80,7 @@ impl Connector {
 
     /// A node of a cluster has said that another one has the keys. Only nodes of a cluster may send servers elsewhere;
     /// returns whether this is one.
-    pub(super) fn follow(&mut self, node: &Node) -> bool {
+    pub(super) fn follow(&mut self, node: &RedisPlace) -> bool {
         if self.is_cluster() {
             self.moved = Some(node.clone());
         }
@@ -112,7 +112,7 @@ impl Connector {
         Err(problem)
     }
 
-    async fn ask(&self, url: &RedisUrl, sentinel: &Node, primary: &str) -> Result<Node, FleetError> {
+    async fn ask(&self, url: &RedisUrl, sentinel: &RedisPlace, primary: &str) -> Result<RedisPlace, FleetError> {
         let mut command = redis::cmd("SENTINEL");
         command.arg("get-master-addr-by-name").arg(primary);
         // Sentinels have no users as a rule, and refuse a password that they do not need.
@@ -128,20 +128,20 @@ impl Connector {
             return Err(FleetError::new(Reason::NotReady, "the sentinels do not know a primary of this name"));
         };
         let port = text(parts.get(1)).and_then(|port| port.parse().ok());
-        let node = text(parts.first()).zip(port).map(|(host, port)| Node::Tcp(host, port));
+        let node = text(parts.first()).zip(port).map(|(host, port)| RedisPlace::Tcp(host, port));
         node.ok_or_else(FleetError::unexpected)
     }
 
     /// Opens a connection to a node, with the user's name and password or without.
-    async fn open(&self, url: &RedisUrl, node: &Node, has_user: bool) -> Result<Connection, FleetError> {
+    async fn open(&self, url: &RedisUrl, node: &RedisPlace, has_user: bool) -> Result<Connection, FleetError> {
         let limit = self.settings.timeout;
         let opened = timeout(limit, async {
             match node {
-                Node::Unix(path) => {
+                RedisPlace::Unix(path) => {
                     let stream = UnixStream::connect(path).await.map_err(|error| unreachable(&error))?;
                     self.log_in(url, node, has_user, stream).await
                 }
-                Node::Tcp(host, port) => {
+                RedisPlace::Tcp(host, port) => {
                     let stream = self.connect_tcp(host, *port).await?;
                     match (&self.settings.tls, url.is_tls) {
                         (Some(tls), true) => {
@@ -180,7 +180,13 @@ impl Connector {
         Err(problem)
     }
 
-    async fn log_in<S>(&self, url: &RedisUrl, node: &Node, has_user: bool, stream: S) -> Result<Connection, FleetError>
+    async fn log_in<S>(
+        &self,
+        url: &RedisUrl,
+        node: &RedisPlace,
+        has_user: bool,
+        stream: S,
+    ) -> Result<Connection, FleetError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {

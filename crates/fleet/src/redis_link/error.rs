@@ -3,7 +3,7 @@
 use std::fmt;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
-use serow_message::RedisPlace as Node;
+use serow_message::RedisPlace;
 
 /// Why Redis cannot be used, as the error log says it: no name of a key, no value and no password is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct FleetError {
     pub(super) reason: Reason,
     text: String,
     /// The node of a cluster that has the keys.
-    pub(super) moved: Option<Node>,
+    pub(super) moved: Option<RedisPlace>,
 }
 
 /// The kind of an error: each has its own warning.
@@ -71,11 +71,11 @@ impl FleetError {
 
 /// The node in an answer of another one: `10.0.0.1:6379`. One that does not know its own address writes `:6379` or
 /// `?:6379`: it is tried again when it does.
-fn moved_to(address: &str) -> Option<Node> {
+fn moved_to(address: &str) -> Option<RedisPlace> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host.trim_matches(['[', ']']);
     (!matches!(host, "" | "?")).then_some(())?;
-    Some(Node::Tcp(host.to_owned(), port.parse().ok()?))
+    Some(RedisPlace::Tcp(host.to_owned(), port.parse().ok()?))
 }
 
 impl fmt::Display for FleetError {
@@ -104,7 +104,7 @@ mod tests {
             ("10.0.0.1:99999", None),
             ("", None),
         ] {
-            let expected = expected.map(|(host, port)| Node::Tcp(host.to_owned(), port));
+            let expected = expected.map(|(host, port)| RedisPlace::Tcp(host.to_owned(), port));
             assert_eq!(moved_to(address), expected, "{address}");
         }
     }
