@@ -1,0 +1,48 @@
+//! Settings files of [Serow](https://serow.example) from an nginx.conf, with a report about each of its lines.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the text, with the files that it includes, becomes a tree of directives | `grammar/` |
+//! | the servers, their addresses, names and certificates become sites | `nginx/listeners.rs`, `nginx/server.rs` |
+//! | the locations are put into the order in which routes have the effect of nginx's choice | `nginx/locations.rs` |
+//! | the directives of a location that act in an order, such as `if` and `rewrite`, become routes | `nginx/flow.rs`, `nginx/redirects.rs` |
+//! | its content becomes a handler: files, a proxy, PHP | `nginx/content.rs`, `nginx/proxying.rs`, `nginx/programs.rs` |
+//! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/`, `nginx/scope.rs` |
+//! | settings move to where a person would write them | `nginx/tidying.rs` |
+//! | the settings become text | `settings/` |
+//! | each directive has a line in the report; one that nothing was noted about is lost | `report.rs`, `nginx/catalog.rs` |
+#![forbid(unsafe_code)]
+
+pub mod grammar;
+mod nginx;
+pub mod report;
+mod settings;
+
+use std::path::Path;
+
+use self::{
+    grammar::{error::ImportError, reading::Files},
+    report::Report,
+};
+
+/// The outcome of an import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The text of the settings file.
+    pub settings: String,
+    /// What became of each directive.
+    pub report: Report,
+}
+
+/// Translates an nginx.conf, or a file with `server` blocks as in `sites-enabled`.
+///
+/// `prefix` is the folder at which relative paths start: that of the main file, unless nginx was built with another.
+///
+/// # Errors
+///
+/// The first error of syntax, with its file and line, and the first included file that cannot be read.
+pub fn nginx(main: &Path, prefix: &Path, files: &(impl Files + ?Sized)) -> Result<Imported, ImportError> {
+    let (directives, count) = grammar::reading::read(main, prefix, files)?;
+    let (settings, report) = nginx::import::Import::run(&directives, count, prefix);
+    Ok(Imported { settings, report })
+}

@@ -1,0 +1,313 @@
+//! The content of a location: files, another server, a program.
+
+use std::rc::Rc;
+
+use super::{
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    matching::Match,
+    programs, proxying,
+    redirects::with_query,
+    route::Route,
+    scope::Scope,
+    text::{Text, Use},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// The content of a location.
+#[derive(Clone, Debug)]
+pub(crate) struct Content<'tree> {
+    /// The block of the location.
+    pub(crate) scope: Rc<Scope<'tree>>,
+    /// Where it is.
+    pub(crate) directive: &'tree Directive,
+    /// The prefix of paths that the location has, for `alias` and `proxy_pass` with a path.
+    pub(crate) prefix: Option<String>,
+    /// How many named locations have led here: they can lead in a circle.
+    pub(crate) depth: usize,
+}
+
+/// Directives that pass requests to another server.
+pub(super) const PASSES: &[&str] = &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+
+impl<'tree> Content<'tree> {
+    /// Appends routes for the requests, with the settings of a block: of the location, or of an `if` in it.
+    pub(crate) fn append(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, in_if: bool) {
+        self.append_content(flow, settings, matching, in_if, None);
+    }
+
+    /// The same for requests that get another path for the content.
+    pub(crate) fn append_rewritten(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        path: String,
+    ) {
+        self.append_content(flow, settings, matching, !Rc::ptr_eq(settings, &self.scope), Some(path));
+    }
+
+    fn append_content(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        in_if: bool,
+        rewrite: Option<String>,
+    ) {
+        let pass = |scope: &Scope<'tree>| PASSES.iter().find_map(|name| scope.own_one(name));
+        let passing = pass(settings).or_else(|| pass(&self.scope));
+        let candidates = self.scope.own_one("try_files").or_else(|| self.scope.nearest_one("try_files").filter(|_| {
+            // Only the server's own is for paths that no location takes.
+            flow.server.is_server(&self.scope)
+        }));
+        if let Some(candidates) = candidates.filter(|_| !in_if && rewrite.is_none()) {
+            self.try_files(flow, candidates, matching, passing);
+            return;
+        }
+        let handler = match passing {
+            Some(passing) => self.pass(flow, passing, settings, matching, rewrite),
+            None => self.files(flow, settings, rewrite).map(Some),
+        };
+        let reported = passing.unwrap_or(self.directive);
+        match handler {
+            Ok(Some(handler)) => self.push(flow, settings, matching, &handler, reported),
+            Ok(None) => {}
+            Err(why) => self.refuse(flow, reported, matching, why),
+        }
+    }
+
+    /// Adds a route with this handler.
+    pub(super) fn push(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        handler: &Handler,
+        reported: &Directive,
+    ) {
+        let mut route = Route::new(matching.clone());
+        flow.server.policies(flow, settings, handler, &mut route.table);
+        flow.push(route, reported);
+    }
+
+    /// A route that refuses requests in place of one that has no translation: those behind it must not take them.
+    fn refuse(&self, flow: &mut Flow<'_, 'tree>, directive: &Directive, matching: &Match, why: String) {
+        flow.server.notes().lost(directive, why);
+        let mut route = Route::new(matching.clone());
+        route.table.comment(format!("{}: {} has no translation", directive.place, directive.name()));
+        route.table.set("respond", Value::Table(vec![("status".to_owned(), Value::Number(501))]));
+        flow.push(route, directive);
+    }
+
+    fn pass(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        passing: &'tree Directive,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        rewrite: Option<String>,
+    ) -> Result<Option<Handler>, String> {
+        match passing.name() {
+            "proxy_pass" | "grpc_pass" => proxying::handlers(self, flow, passing, settings, matching, rewrite),
+            "memcached_pass" => Err("Serow does not speak memcached".to_owned()),
+            _ => programs::handler(self, flow, passing, settings, matching, rewrite).map(Some),
+        }
+    }
+
+    /// The folder of the location as files.
+    pub(super) fn files(
+        &self,
+        flow: &Flow<'_, 'tree>,
+        settings: &Scope<'tree>,
+        rewrite: Option<String>,
+    ) -> Result<Handler, String> {
+        let mut table = Table::default();
+        flow.server.set_folder(self, settings, &flow.variables, &mut table)?;
+        flow.server.set_files(settings, &mut table);
+        Ok(Handler { kind: HandlerKind::Files, table, rewrite })
+    }
+
+    /// The routes of `try_files`.
+    fn try_files(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        candidates: &'tree Directive,
+        matching: &Match,
+        passing: Option<&'tree Directive>,
+    ) {
+        let notes = flow.server.notes();
+        let texts: Vec<Text> = candidates.texts().map(|word| flow.filled(&Text::of(word))).collect();
+        let Some((last, texts)) = texts.split_last() else { return };
+        notes.translated(candidates);
+        if let Some(passing) = passing {
+            // nginx looks whether a file exists, and passes the request either way.
+            self.try_before_pass(flow, candidates, passing, matching, texts, last);
+            return;
+        }
+        if let Some(php) = programs::front_controller(self, flow, texts, last) {
+            match php {
+                Ok(handler) => self.push(flow, &Rc::clone(&self.scope), matching, &handler, candidates),
+                Err(why) => self.refuse(flow, candidates, matching, why),
+            }
+            return;
+        }
+        if let Err(why) = self.candidates(flow, texts, last, matching, candidates) {
+            self.refuse(flow, candidates, matching, why);
+            return;
+        }
+        self.fallback(flow, last, matching, candidates);
+    }
+
+    /// Routes for the candidates of `try_files` that are files.
+    fn candidates(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        texts: &[Text],
+        last: &Text,
+        matching: &Match,
+        candidates: &'tree Directive,
+    ) -> Result<(), String> {
+        let scope = Rc::clone(&self.scope);
+        let ends_with_status = last.literal().is_some_and(|last| last == "=404");
+        let mut rest = texts.iter().peekable();
+        while let Some(text) = rest.next() {
+            let written = text.written();
+            if !matches!(written.as_str(), "$uri" | "$uri/" | "/$uri" | "$uri.html") {
+                self.single_candidate(flow, text, matching, candidates)?;
+                continue;
+            }
+            let mut handler = self.files(flow, &scope, None)?;
+            let mut shapes = vec![written];
+            while let Some(next) = rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html")) {
+                shapes.push(next.written());
+            }
+            let has_folders = shapes.iter().any(|shape| shape == "$uri/" || shape == "$uri/index.html");
+            if !has_folders {
+                handler.table.set("index", Value::List(Vec::new()));
+            }
+            if shapes.iter().any(|shape| shape == "$uri/index.html") {
+                let why = "a folder is served under the address with a slash, to which Serow redirects";
+                flow.server.notes().differs(candidates, why);
+            }
+            if shapes.iter().any(|shape| shape == "$uri.html") {
+                handler.table.set("extensions", ".html");
+            }
+            let is_end = rest.peek().is_none() && ends_with_status;
+            if !is_end {
+                handler.table.remove("listing");
+                handler.table.set("missing", "next");
+            }
+            self.push(flow, &scope, matching, &handler, candidates);
+        }
+        Ok(())
+    }
+
+    /// A route for a candidate that is another file than that of the request.
+    fn single_candidate(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        text: &Text,
+        matching: &Match,
+        candidates: &'tree Directive,
+    ) -> Result<(), String> {
+        let scope = Rc::clone(&self.scope);
+        let folder = flow.server.folder_of(&scope).ok_or("there is no `root` for it")?;
+        let text = flow.variables.resolve(text, Use::Message)?;
+        let mut path = Text::default();
+        path.push_literal(folder.path.trim_end_matches('/'));
+        if !text.leading().starts_with('/') && text.variable() != Some("uri") && !matches!(text.parts.first(), Some(super::text::Part::Variable(name)) if name == "uri") {
+            path.push_literal("/");
+        }
+        path.push_text(&text);
+        let condition = super::matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
+        let mut handler = Handler { kind: HandlerKind::Files, table: Table::default(), rewrite: Some(text.written()) };
+        handler.table.set("root", folder.path.as_str());
+        flow.server.set_files(&scope, &mut handler.table);
+        if let Some(index) = text.written().strip_suffix('/') {
+            handler.rewrite = Some(format!("{index}/"));
+        }
+        self.push(flow, &scope, &matching.and(condition), &handler, candidates);
+        Ok(())
+    }
+
+    /// The last element of `try_files`: a status, a named location, or another path.
+    fn fallback(&self, flow: &mut Flow<'_, 'tree>, last: &Text, matching: &Match, candidates: &'tree Directive) {
+        let literal = last.literal().unwrap_or_default();
+        if let Some(status) = literal.strip_prefix('=') {
+            if status == "404" && !flow.routes.last().is_some_and(|route| has_next(&route.table)) {
+                return;
+            }
+            let status: u64 = status.parse().unwrap_or(404);
+            let mut table = Table::default();
+            table.set("status", Value::Number(status));
+            let handler = Handler { kind: HandlerKind::Respond, table, rewrite: None };
+            self.push(flow, &Rc::clone(&self.scope), matching, &handler, candidates);
+            return;
+        }
+        if let Some(name) = literal.strip_prefix('@') {
+            if let Err(why) = flow.server.append_named(flow, name, matching, self.depth) {
+                self.refuse(flow, candidates, matching, why);
+            }
+            return;
+        }
+        let target = match flow.variables.resolve(last, Use::Message) {
+            Ok(target) => target.written(),
+            Err(why) => return self.refuse(flow, candidates, matching, why),
+        };
+        // The query of the request does not get there, unless the text names it.
+        let target = if target.contains('?') { target } else { format!("{target}?") };
+        let mut route = Route::new(matching.clone());
+        let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
+        let again = vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
+        route.table.set("rewrite", Value::Table(again));
+        flow.push(route, candidates);
+    }
+
+    /// `try_files` before a server: a file that exists changes only the path.
+    fn try_before_pass(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        candidates: &'tree Directive,
+        passing: &'tree Directive,
+        matching: &Match,
+        texts: &[Text],
+        last: &Text,
+    ) {
+        let scope = Rc::clone(&self.scope);
+        let is_script = passing.name() == "fastcgi_pass";
+        if is_script && last.literal().is_some_and(|last| last.starts_with('=')) || texts.iter().all(|text| text.written() == "$uri") && is_script {
+            match self.pass(flow, passing, &scope, matching, None) {
+                Ok(Some(handler)) => self.push(flow, &scope, matching, &handler, passing),
+                Ok(None) => {}
+                Err(why) => self.refuse(flow, passing, matching, why),
+            }
+            return;
+        }
+        flow.server.notes().differs(
+            candidates,
+            "beside a `*_pass`, nginx passes the requests for existing files, too: here the files are sent",
+        );
+        if let Err(why) = self.candidates(flow, texts, last, matching, candidates) {
+            self.refuse(flow, candidates, matching, why);
+            return;
+        }
+        self.fallback(flow, last, matching, candidates);
+    }
+}
+
+/// Whether the files of a route leave other requests to the next ones.
+fn has_next(route: &Table) -> bool {
+    match route.get("files") {
+        Some(Value::Table(entries)) => entries.iter().any(|(key, _)| key == "missing"),
+        _ => true,
+    }
+}
+
+/// A target whose `?` is its own: `with_query` would append that of the request.
+fn with_own_query(target: &str) -> String {
+    if target.ends_with('?') { with_query(target) } else { target.to_owned() }
+}

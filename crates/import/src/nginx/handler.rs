@@ -1,0 +1,40 @@
+//! The handler of a route.
+
+use crate::settings::table::Table;
+
+/// The kind of a handler, which decides about the settings around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandlerKind {
+    Files,
+    Proxy,
+    Php,
+    Respond,
+    Redirect,
+}
+
+impl HandlerKind {
+    /// The key of the handler in a route.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Proxy => "proxy",
+            Self::Php => "php",
+            Self::Respond => "respond",
+            Self::Redirect => "redirect",
+        }
+    }
+
+    /// Whether the response is made from the route alone: nginx's `return` acts before access control.
+    pub(crate) fn is_fixed(self) -> bool {
+        matches!(self, Self::Respond | Self::Redirect)
+    }
+}
+
+/// A handler with its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Handler {
+    pub(crate) kind: HandlerKind,
+    pub(crate) table: Table,
+    /// The path that the handler gets in place of that of the request.
+    pub(crate) rewrite: Option<String>,
+}

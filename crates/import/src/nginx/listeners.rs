@@ -1,0 +1,231 @@
+//! `listen`, `server_name` and certificates: which site gets a request.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use super::{import::Import, scope::Scope};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// The addresses of all servers.
+#[derive(Debug, Default)]
+pub(crate) struct Listening {
+    /// The addresses of each server.
+    servers: Vec<Vec<String>>,
+    /// Whether an address has TLS.
+    tls: BTreeMap<String, bool>,
+    /// The server that gets unknown hosts, for each address.
+    defaults: BTreeMap<String, usize>,
+    /// Whether the address has its default server by `default_server`.
+    explicit: BTreeMap<String, bool>,
+    /// The pairs of certificates and keys.
+    certificates: Vec<String>,
+    /// The addresses of most servers, which stand at the root.
+    common: Vec<String>,
+    has_proxy_protocol: bool,
+}
+
+/// The names of a server.
+pub(crate) fn names(scope: &Scope<'_>) -> Vec<String> {
+    scope.own("server_name").flat_map(|directive| directive.texts()).map(str::to_owned).collect()
+}
+
+/// The addresses of all servers.
+pub(crate) fn of<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, servers: &[&'tree Directive]) -> Listening {
+    let mut listening = Listening::default();
+    for (position, directive) in servers.iter().enumerate() {
+        let scope = http.inner(directive);
+        let mut addresses = Vec::new();
+        let is_all_tls = scope.is_on("ssl") == Some(true);
+        for listen in scope.own("listen") {
+            let Some(address) = listening.listen(import, listen, position, is_all_tls) else { continue };
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if scope.own_one("listen").is_none() {
+            addresses.push(":80".to_owned());
+            listening.tls.entry(":80".to_owned()).or_insert(false);
+            listening.defaults.entry(":80".to_owned()).or_insert(position);
+        }
+        listening.certificates_of(import, &scope);
+        listening.servers.push(addresses);
+    }
+    listening.common = listening.most_common();
+    listening
+}
+
+impl Listening {
+    fn listen(&mut self, import: &Import<'_>, listen: &Directive, position: usize, is_all_tls: bool) -> Option<String> {
+        let address = match address(listen.word(0)?) {
+            Ok(address) => address,
+            Err(why) => {
+                import.notes.lost(listen, why);
+                return None;
+            }
+        };
+        let mut is_tls = is_all_tls;
+        import.notes.translated(listen);
+        for word in listen.texts().skip(1) {
+            match word.split_once('=').map_or(word, |(name, _)| name) {
+                "ssl" => is_tls = true,
+                "quic" => {
+                    // HTTP/3 is served beside TLS on the same port.
+                    return None;
+                }
+                "default_server" | "default" => {
+                    self.defaults.insert(address.clone(), position);
+                    self.explicit.insert(address.clone(), true);
+                }
+                "proxy_protocol" => self.has_proxy_protocol = true,
+                "http2" | "spdy" | "reuseport" | "deferred" | "bind" | "ipv6only" | "backlog" | "fastopen" | "so_keepalive"
+                | "rcvbuf" | "sndbuf" | "accept_filter" | "setfib" => {}
+                other => import.notes.lost(listen, format!("`{other}` of `listen` has no translation")),
+            }
+        }
+        *self.tls.entry(address.clone()).or_insert(false) |= is_tls;
+        self.defaults.entry(address.clone()).or_insert(position);
+        Some(address)
+    }
+
+    fn certificates_of(&mut self, import: &Import<'_>, scope: &Scope<'_>) {
+        let certificates = scope.nearest("ssl_certificate");
+        let keys = scope.nearest("ssl_certificate_key");
+        for (certificate, key) in certificates.iter().zip(&keys) {
+            let (Some(certificate_path), Some(key_path)) = (certificate.word(0), key.word(0)) else { continue };
+            if certificate_path.contains('$') || certificate_path.starts_with("data:") {
+                import.notes.lost(certificate, "Serow's certificates have no variables in their names");
+                import.notes.lost(key, "Serow's certificates have no variables in their names");
+                continue;
+            }
+            import.notes.translated(certificate);
+            import.notes.translated(key);
+            let pair = format!("{},{}", import.path(certificate_path), import.path(key_path));
+            if !self.certificates.contains(&pair) {
+                self.certificates.push(pair);
+            }
+        }
+    }
+
+    fn most_common(&self) -> Vec<String> {
+        let mut counts: Vec<(&Vec<String>, usize)> = Vec::new();
+        for addresses in &self.servers {
+            match counts.iter_mut().find(|(other, _)| *other == addresses) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((addresses, 1)),
+            }
+        }
+        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        counts.into_iter().find(|(_, count)| *count == most).map(|(addresses, _)| addresses.clone()).unwrap_or_default()
+    }
+
+    /// Sets the addresses and certificates of the whole server.
+    pub(crate) fn set_root(&self, root: &mut Table) {
+        if !self.common.is_empty() {
+            root.set("listen", self.value(&self.common));
+        }
+        if !self.certificates.is_empty() && self.tls.values().any(|is_tls| *is_tls) {
+            root.set("tls", Value::texts(self.certificates.iter().cloned()));
+        }
+        if self.has_proxy_protocol {
+            root.set("proxy-protocol", Value::Bool(true));
+        }
+    }
+
+    /// The addresses as a value: with a certificate, each has TLS unless it says otherwise.
+    fn value(&self, addresses: &[String]) -> Value {
+        let any_tls = self.tls.values().any(|is_tls| *is_tls);
+        let mut values: Vec<Value> = addresses
+            .iter()
+            .map(|address| match self.tls.get(address) {
+                Some(false) if any_tls => Value::Table(vec![
+                    ("address".to_owned(), Value::Text(address.clone())),
+                    ("tls".to_owned(), Value::Bool(false)),
+                ]),
+                _ => Value::Text(address.clone()),
+            })
+            .collect();
+        if values.len() == 1 { values.remove(0) } else { Value::List(values) }
+    }
+
+    /// Sets the addresses and hosts of a site.
+    pub(crate) fn set_site(
+        &self,
+        import: &Import<'_>,
+        position: usize,
+        scope: &Scope<'_>,
+        names: &[String],
+        site: &mut Table,
+    ) {
+        scope.own("server_name").for_each(|directive| import.notes.translated(directive));
+        let addresses = self.servers.get(position).map(Vec::as_slice).unwrap_or_default();
+        let is_default = addresses.iter().any(|address| self.defaults.get(address) == Some(&position));
+        let mut hosts = Vec::new();
+        for name in names {
+            match name.as_str() {
+                // Names that no request has, of servers for all others.
+                "_" | "" | "-" | "--" | "!@#" | "localhost" if is_default => {}
+                "_" | "" => {}
+                "*" => {}
+                dotted if dotted.starts_with('.') => {
+                    hosts.push(dotted[1..].to_owned());
+                    hosts.push(format!("*{dotted}"));
+                }
+                expression if expression.starts_with('~') => {
+                    let directive = scope.own_one("server_name");
+                    directive.into_iter().for_each(|directive| {
+                        import.notes.lost(directive, "an expression has no translation as a host: write the names, or *.example.com");
+                    });
+                }
+                pattern if pattern.ends_with(".*") => {
+                    let directive = scope.own_one("server_name");
+                    directive.into_iter().for_each(|directive| {
+                        import.notes.lost(directive, "only a star at the beginning of a host has a translation");
+                    });
+                }
+                variable if variable.starts_with('$') => hosts.push("localhost".to_owned()),
+                name => hosts.push(name.trim_end_matches('.').to_ascii_lowercase()),
+            }
+        }
+        if is_default && !hosts.is_empty() {
+            hosts.push("*".to_owned());
+        }
+        if !hosts.is_empty() {
+            site.set("hosts", Value::list(hosts));
+        } else if !is_default {
+            // No request has this name, so none gets here.
+            site.set("hosts", Value::list(["unused.invalid".to_owned()]));
+        }
+        if addresses != self.common {
+            site.set("listen", self.value(addresses));
+        }
+    }
+}
+
+/// An address as Serow's settings have it.
+fn address(listen: &str) -> Result<String, String> {
+    if listen.starts_with("unix:") {
+        return Ok(listen.to_owned());
+    }
+    if listen.contains('$') {
+        return Err("an address has no variables".to_owned());
+    }
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_port(listen) {
+        return Ok(format!(":{listen}"));
+    }
+    let (host, port) = match listen.rsplit_once(':') {
+        Some((host, port)) if is_port(port) && !listen.ends_with(']') => (host, port),
+        _ => (listen, "80"),
+    };
+    match host {
+        "*" | "0.0.0.0" | "[::]" => Ok(format!(":{port}")),
+        "localhost" => Ok(format!("127.0.0.1:{port}")),
+        host if host.starts_with('[') => Ok(format!("{host}:{port}")),
+        host if host.split('.').count() == 4 && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
+            Ok(format!("{host}:{port}"))
+        }
+        name => Err(format!("Serow listens on addresses: write that of {name}")),
+    }
+}

@@ -1,0 +1,267 @@
+//! The locations of a server, and the order in which routes have the effect of nginx's choice among them.
+//!
+//! nginx takes an exact location at once; otherwise it remembers the longest prefix, looks into its nested locations in
+//! the same way, then tries the regular expressions of this level in the order of the file, unless the prefix has `^~`, and
+//! goes back to the prefix if none matches (`ngx_http_core_find_location`). Routes have one order: the first that matches
+//! counts. A prefix that has regular expressions of its own, or `^~`, is therefore a block of routes before those of shorter
+//! prefixes, in which the expressions of outer levels stand once more.
+
+use std::rc::Rc;
+
+use super::{pattern::Pattern, scope::Scope};
+use crate::{grammar::directive::Directive, report::Notes};
+
+/// A location, or the server as a location for all paths.
+#[derive(Debug)]
+pub(crate) struct Location<'tree> {
+    /// The directive.
+    pub(crate) directive: &'tree Directive,
+    /// Its block.
+    pub(crate) scope: Rc<Scope<'tree>>,
+    /// The paths that it matches.
+    pub(crate) kind: Kind,
+    /// The locations in it.
+    nested: Vec<Location<'tree>>,
+}
+
+/// The paths that a location matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `location = /path`.
+    Exact(String),
+    /// `location /path`, and with `^~` the regular expressions of the same level are not tried.
+    Prefix { path: String, stops: bool },
+    /// `location ~ expression`.
+    Expression(Pattern),
+    /// `location @name`.
+    Named(String),
+}
+
+/// A condition on the path that a location has from those around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// The path begins with this text.
+    Prefix(String),
+    /// The path matches this expression.
+    Expression(Pattern),
+}
+
+/// A step of the order.
+#[derive(Debug)]
+pub(crate) enum Choice<'a, 'tree> {
+    /// This location, for paths within others.
+    Location(&'a Location<'tree>, Vec<Within>),
+    /// A redirect to a path with a slash at its end, since the location has `proxy_pass` or the like.
+    AddSlash(&'a Location<'tree>, String),
+}
+
+impl<'tree> Location<'tree> {
+    /// The server as a location for all paths.
+    pub(crate) fn of_server(server: &'tree Directive, scope: &Rc<Scope<'tree>>, notes: &Notes) -> Self {
+        let kind = Kind::Prefix { path: String::new(), stops: false };
+        Self { directive: server, scope: Rc::clone(scope), kind, nested: nested(server, scope, notes) }
+    }
+
+    fn new(directive: &'tree Directive, around: &Rc<Scope<'tree>>, notes: &Notes) -> Option<Self> {
+        let kind = match kind(directive) {
+            Ok(kind) => kind,
+            Err(why) => {
+                notes.lost(directive, why);
+                return None;
+            }
+        };
+        let scope = around.inner(directive);
+        let nested = nested(directive, &scope, notes);
+        Some(Self { directive, scope, kind, nested })
+    }
+
+    /// The named locations of the server.
+    pub(crate) fn named(&self, name: &str) -> Option<&Self> {
+        self.nested.iter().find(|location| matches!(&location.kind, Kind::Named(own) if own == name))
+    }
+
+    /// All locations below it.
+    pub(crate) fn all(&self) -> Vec<&Self> {
+        let mut all = Vec::new();
+        for location in &self.nested {
+            all.push(location);
+            all.extend(location.all());
+        }
+        all
+    }
+
+    fn has_pass(&self) -> bool {
+        ["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"]
+            .iter()
+            .any(|name| self.scope.own_one(name).is_some())
+    }
+
+    /// The order of its locations, with itself at the end.
+    pub(crate) fn order(&self) -> Vec<Choice<'_, 'tree>> {
+        let mut order = Vec::new();
+        self.append_order(&[], &[], &mut order);
+        order
+    }
+
+    /// Appends the steps for paths of which this is the longest prefix, or that it matches: its nested locations, then the
+    /// expressions of outer levels, then itself.
+    fn append_order<'a>(&'a self, outer: &[&'a Self], within: &[Within], order: &mut Vec<Choice<'a, 'tree>>) {
+        self.append_exact(&|_| true, within, order);
+        let mut expressions: Vec<&Self> =
+            self.nested.iter().filter(|location| matches!(location.kind, Kind::Expression(_))).collect();
+        expressions.extend(outer);
+        let (blocks, simple) = self.prefixes();
+        for prefix in blocks {
+            let Kind::Prefix { path, stops } = &prefix.kind else { continue };
+            let behind = if *stops { outer } else { &expressions };
+            let mut inside = within.to_vec();
+            inside.push(Within::Prefix(path.clone()));
+            prefix.append_order(behind, &inside, order);
+        }
+        for prefix in &simple {
+            let is_longest = |path: &str| self.longest_prefix(path).is_some_and(|longest| std::ptr::eq(longest, *prefix));
+            prefix.append_exact(&is_longest, within, order);
+        }
+        for expression in expressions {
+            let Kind::Expression(pattern) = &expression.kind else { continue };
+            let Some(needed) = needed(pattern, within) else { continue };
+            let mut inside = needed.clone();
+            inside.push(Within::Expression(pattern.clone()));
+            expression.append_nested(&inside, order);
+            order.push(Choice::Location(expression, needed));
+        }
+        for prefix in simple {
+            order.push(Choice::Location(prefix, needed_by_prefix(prefix, within)));
+        }
+        if !matches!(self.kind, Kind::Expression(_)) {
+            order.push(Choice::Location(self, needed_by_prefix(self, within)));
+        }
+    }
+
+    /// Appends the nested locations of an expression.
+    fn append_nested<'a>(&'a self, within: &[Within], order: &mut Vec<Choice<'a, 'tree>>) {
+        if !self.nested.is_empty() {
+            self.append_order(&[], within, order);
+        }
+    }
+
+    /// The nested location that nginx chooses by its prefix.
+    fn longest_prefix(&self, path: &str) -> Option<&Self> {
+        let fitting = self.nested.iter().filter(|location| location.prefix().is_some_and(|prefix| path.starts_with(prefix)));
+        fitting.max_by_key(|location| location.prefix().map(str::len))
+    }
+
+    /// Appends the nested locations for exact paths, and the redirects to a slash: nginx tries nothing else for them.
+    fn append_exact<'a>(
+        &'a self,
+        is_reached: &dyn Fn(&str) -> bool,
+        within: &[Within],
+        order: &mut Vec<Choice<'a, 'tree>>,
+    ) {
+        let is_taken = |path: &str| {
+            self.nested.iter().any(|other| match &other.kind {
+                Kind::Exact(other) | Kind::Prefix { path: other, .. } => other == path,
+                Kind::Expression(_) | Kind::Named(_) => false,
+            })
+        };
+        let expressions = || within.iter().filter(|within| matches!(within, Within::Expression(_))).cloned().collect();
+        for location in &self.nested {
+            match &location.kind {
+                Kind::Exact(path) if !is_reached(path) => {}
+                Kind::Exact(_) => order.push(Choice::Location(location, expressions())),
+                Kind::Prefix { path, .. } if location.has_pass() => {
+                    let short = path.strip_suffix('/').filter(|short| !short.is_empty() && !is_taken(short));
+                    if let Some(short) = short.filter(|short| is_reached(short)) {
+                        order.push(Choice::AddSlash(location, short.to_owned()));
+                    }
+                }
+                Kind::Prefix { .. } | Kind::Expression(_) | Kind::Named(_) => {}
+            }
+        }
+    }
+
+    /// The nested prefixes from the longest to the shortest: those that are blocks of their own, and those that can follow
+    /// the expressions of this level.
+    fn prefixes<'a>(&'a self) -> (Vec<&'a Self>, Vec<&'a Self>) {
+        let mut all: Vec<(&str, &'a Self)> =
+            self.nested.iter().filter_map(|location| Some((location.prefix()?, location))).collect();
+        all.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        let is_own_block = |location: &Self| {
+            let stops = matches!(location.kind, Kind::Prefix { stops: true, .. });
+            stops || location.nested.iter().any(|nested| !matches!(nested.kind, Kind::Named(_) | Kind::Exact(_)))
+        };
+        // A path below one that is a block has to be one, too, before it.
+        let is_below_block = |path: &str| {
+            all.iter().any(|(other, location)| other.len() < path.len() && path.starts_with(other) && is_own_block(location))
+        };
+        let (blocks, simple): (Vec<_>, Vec<_>) =
+            all.iter().partition(|(path, location)| is_own_block(location) || is_below_block(path));
+        let locations = |pairs: Vec<(&str, &'a Self)>| pairs.into_iter().map(|(_, location)| location).collect();
+        (locations(blocks), locations(simple))
+    }
+
+    fn prefix(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Prefix { path, .. } => Some(path),
+            Kind::Exact(_) | Kind::Expression(_) | Kind::Named(_) => None,
+        }
+    }
+}
+
+fn nested<'tree>(directive: &'tree Directive, scope: &Rc<Scope<'tree>>, notes: &Notes) -> Vec<Location<'tree>> {
+    let locations = directive.children().iter().filter(|directive| directive.name() == "location");
+    locations.filter_map(|location| Location::new(location, scope, notes)).collect()
+}
+
+/// The paths that a directive `location` matches.
+fn kind(directive: &Directive) -> Result<Kind, String> {
+    let words: Vec<&str> = directive.texts().collect();
+    // The sign may stand at the path without a space, as in `location ~^/a`.
+    let (sign, path) = match words.as_slice() {
+        [sign, path] => (*sign, *path),
+        [word] => ["~*", "^~", "~", "="]
+            .iter()
+            .find_map(|sign| Some((*sign, word.strip_prefix(sign)?)))
+            .unwrap_or(("", word)),
+        _ => return Err("a location has one path, with a sign before it or without".to_owned()),
+    };
+    match sign {
+        "" if path.starts_with('@') => Ok(Kind::Named(path[1..].to_owned())),
+        "" => Ok(Kind::Prefix { path: path.to_owned(), stops: false }),
+        "=" => Ok(Kind::Exact(path.to_owned())),
+        "^~" => Ok(Kind::Prefix { path: path.to_owned(), stops: true }),
+        "~" => Pattern::new(path, false).map(Kind::Expression),
+        "~*" => Pattern::new(path, true).map(Kind::Expression),
+        other => Err(format!("`{other}` is no sign of a location: they are =, ^~, ~ and ~*")),
+    }
+}
+
+/// Those of the conditions that an expression does not fulfil by itself; nothing if it can never fulfil them.
+fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
+    let anchored = pattern.anchored_text();
+    let mut needed = Vec::new();
+    for within in innermost(within) {
+        match (&within, &anchored) {
+            (Within::Prefix(prefix), Some(text)) if text.starts_with(prefix) => {}
+            (Within::Prefix(prefix), Some(text)) if !prefix.starts_with(text) => return None,
+            _ => needed.push(within),
+        }
+    }
+    Some(needed)
+}
+
+fn needed_by_prefix(location: &Location<'_>, within: &[Within]) -> Vec<Within> {
+    let path = location.prefix().unwrap_or_default();
+    innermost(within).into_iter().filter(|within| !matches!(within, Within::Prefix(prefix) if path.starts_with(prefix))).collect()
+}
+
+/// The conditions without prefixes that a longer one implies.
+fn innermost(within: &[Within]) -> Vec<Within> {
+    let is_implied = |prefix: &str, position: usize| {
+        within.iter().enumerate().any(|(other, longer)| {
+            matches!(longer, Within::Prefix(longer) if longer.starts_with(prefix) && (longer.len(), other) > (prefix.len(), position))
+        })
+    };
+    let pairs = within.iter().enumerate();
+    pairs.filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position))).map(|(_, within)| within.clone()).collect()
+}

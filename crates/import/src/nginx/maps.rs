@@ -1,0 +1,220 @@
+//! `map`, `geo` and `split_clients`: variables that depend on others.
+
+use super::{
+    condition::{Condition, Test, exact_pattern},
+    import::Import,
+    pattern::Pattern,
+    text::{Text, Use, Variables},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// A map that is written if a text names its variable.
+#[derive(Debug)]
+pub(crate) struct MadeMap<'tree> {
+    /// The directive, unless the map stands for an `if`.
+    pub(crate) directive: Option<&'tree Directive>,
+    /// The name of the variable, without `$`.
+    pub(crate) name: String,
+    /// The table.
+    pub(crate) table: Table,
+}
+
+impl<'tree> Import<'tree> {
+    /// Reads the maps of the configuration, each of which makes a variable.
+    pub(crate) fn read_maps(&self, http: &'tree [Directive]) {
+        // A map may name those behind it.
+        for directive in http {
+            if matches!(directive.name(), "map" | "geo" | "split_clients")
+                && let Some(name) = directive.words.last()
+            {
+                self.variables.borrow_mut().add_map(name.text.trim_start_matches('$'));
+            }
+        }
+        for directive in http {
+            let made = match directive.name() {
+                "map" => self.map(directive),
+                "geo" => geo(directive),
+                "split_clients" => split(directive),
+                _ => continue,
+            };
+            let name = directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
+            match made {
+                Ok(table) => {
+                    self.maps.borrow_mut().retain(|other| other.name != name);
+                    self.maps.borrow_mut().push(MadeMap { directive: Some(directive), name, table });
+                }
+                Err(why) => {
+                    self.variables.borrow_mut().remove_map(&name, &why);
+                    self.missing_maps.borrow_mut().push((directive, name, why));
+                }
+            }
+        }
+    }
+
+    fn map(&self, directive: &'tree Directive) -> Result<Table, String> {
+        let (Some(source), Some(name)) = (directive.word(0), directive.word(1)) else {
+            return Err("a map has a text and a variable".to_owned());
+        };
+        let variables: Variables = self.variables.borrow().clone();
+        let mut table = Table::default();
+        table.set("from", variables.resolve(&Text::of(source), Use::Log)?.written());
+        table.set("to", name.trim_start_matches('$'));
+        let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut default = None;
+        let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
+        for line in directive.children() {
+            let Some(value) = line.word(0) else { continue };
+            let value = Value::Text(variables.resolve(&Text::of(value), Use::Log)?.written());
+            let key = line.name();
+            match key {
+                "default" if !line.name.is_quoted => default = Some(value),
+                expression if expression.starts_with('~') => {
+                    let ignores_case = expression.starts_with("~*");
+                    let pattern = Pattern::new(expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }), ignores_case)?;
+                    expressions.push((pattern.written_as_condition(), value));
+                }
+                host if has_hosts && host.starts_with('.') => {
+                    exact.push((host[1..].to_owned(), value.clone()));
+                    masks.push((format!("*{host}"), value));
+                }
+                mask if has_hosts && (mask.starts_with("*.") || mask.ends_with(".*")) => masks.push((mask.to_owned(), value)),
+                key => exact.push((exact_pattern(key.strip_prefix('\\').unwrap_or(key)), value)),
+            }
+        }
+        masks.sort_by_key(|(mask, _)| (mask.ends_with(".*"), std::cmp::Reverse(mask.len())));
+        exact.append(&mut masks);
+        exact.append(&mut expressions);
+        table.set("values", Value::Table(exact));
+        table.set_some("default", default.filter(|default| *default != Value::from("")));
+        Ok(table)
+    }
+
+    /// The values of a map whose values are fixed: the map's value for each.
+    pub(crate) fn map_values(&self, name: &str) -> Option<Vec<(String, String)>> {
+        let maps = self.maps.borrow();
+        let map = maps.iter().find(|map| map.name == name)?;
+        let mut values: Vec<String> = Vec::new();
+        let listed = match map.table.get("values") {
+            Some(Value::Table(entries)) => entries.iter().map(|(_, value)| value).chain(map.table.get("default")).collect(),
+            _ => Vec::new(),
+        };
+        for value in listed {
+            match value {
+                Value::Text(text) if text.contains('$') => return None,
+                Value::Text(text) if !values.contains(text) && !text.is_empty() => values.push(text.clone()),
+                _ => {}
+            }
+        }
+        (!values.is_empty()).then(|| values.iter().map(|value| (value.clone(), value.clone())).collect())
+    }
+
+    /// The name of a map that is a text, which a condition can name then.
+    pub(crate) fn text_map(&self, text: &Text) -> String {
+        let mut table = Table::default();
+        let written = text.written();
+        table.set("from", written.as_str());
+        table.set("to", "");
+        table.set("values", Value::Table(Vec::new()));
+        table.set("default", written);
+        self.add_map("text", table)
+    }
+
+    /// The name of a map that has a value if a condition holds, and the former value otherwise.
+    pub(crate) fn conditional_map(
+        &self,
+        name: &str,
+        condition: &Condition,
+        operand: &Text,
+        value: &Text,
+        former: &Text,
+    ) -> Result<String, String> {
+        let (value, former) = (Value::Text(value.written()), Value::Text(former.written()));
+        let (values, default) = match &condition.test {
+            Test::IsTrue => (vec![(String::new(), former.clone()), ("0".to_owned(), former)], value),
+            Test::Equals { value: compared, negated } => {
+                let compared = compared.literal().ok_or("a comparison with a variable has no translation")?;
+                let key = case_sensitive(operand, compared);
+                if *negated { (vec![(key, former)], value) } else { (vec![(key, value)], former) }
+            }
+            Test::Matches { pattern, negated } => {
+                let key = pattern.written_as_condition();
+                if *negated { (vec![(key, former)], value) } else { (vec![(key, value)], former) }
+            }
+            Test::Exists { .. } => return Err("a variable that depends on a file has no translation".to_owned()),
+        };
+        let mut table = Table::default();
+        table.set("from", operand.written());
+        table.set("to", "");
+        table.set("values", Value::Table(values));
+        if default != Value::from("") {
+            table.set("default", default);
+        }
+        Ok(self.add_map(name, table))
+    }
+
+    /// Adds a map whose variable has a free name, or finds the same one.
+    fn add_map(&self, base: &str, mut table: Table) -> String {
+        let mut maps = self.maps.borrow_mut();
+        let is_same = |map: &&MadeMap<'_>| {
+            ["from", "values", "default"].iter().all(|key| map.table.get(key) == table.get(key)) && map.directive.is_none()
+        };
+        if let Some(same) = maps.iter().find(is_same) {
+            return same.name.clone();
+        }
+        let mut number = 1;
+        let mut name = base.to_owned();
+        while maps.iter().any(|map| map.name == name) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        table.set("to", name.as_str());
+        maps.push(MadeMap { directive: None, name: name.clone(), table });
+        name
+    }
+}
+
+/// A key that matches a value in its own case: keys of maps ignore it.
+fn case_sensitive(operand: &Text, value: &str) -> String {
+    let ignores_case = matches!(operand.variable(), Some("host" | "scheme" | "request_method" | "server_name"));
+    let has_case = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    match has_case && !ignores_case {
+        true => format!("~^{}$", super::pattern::escaped(value)),
+        false => exact_pattern(value),
+    }
+}
+
+/// A `geo`, of which the most specific network counts.
+fn geo(directive: &Directive) -> Result<Table, String> {
+    let from = match directive.words.len() {
+        2 => directive.word(0).unwrap_or_default(),
+        _ => "$remote_addr",
+    };
+    if from != "$remote_addr" {
+        return Err(format!("networks are compared with the client's address, not with {from}"));
+    }
+    let mut table = Table::default();
+    table.set("from", "$remote_addr");
+    let name = directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
+    table.set("to", name);
+    let (mut networks, mut default) = (Vec::new(), None);
+    for line in directive.children() {
+        match (line.name(), line.word(0)) {
+            ("default", Some(value)) => default = Some(value.to_owned()),
+            ("ranges" | "proxy" | "proxy_recursive" | "delete" | "include", _) => {
+                return Err(format!("`{}` in a `geo` has no translation", line.name()));
+            }
+            (network, Some(value)) => networks.push((network.to_owned(), Value::from(value))),
+            _ => {}
+        }
+    }
+    table.set("values", Value::Table(networks));
+    table.set_some("default", default.filter(|default| !default.is_empty()));
+    Ok(table)
+}
+
+fn split(_directive: &Directive) -> Result<Table, String> {
+    Err("Serow does not split clients by a share of them".to_owned())
+}

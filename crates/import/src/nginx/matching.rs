@@ -1,0 +1,180 @@
+//! The requests that a route takes: its path and its conditions.
+
+use super::{
+    locations::{Kind, Location, Within},
+    pattern::{Pattern, escaped},
+};
+use crate::settings::{table::Table, value::Value};
+
+/// The requests that a route takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    paths: Paths,
+    /// Further conditions on the path, as patterns of the variable `uri`.
+    within: Vec<Within>,
+    /// Methods of the requests: all, if there are none.
+    methods: Vec<String>,
+    /// Conditions: the kind, the name unless the kind has none, and the pattern.
+    conditions: Vec<Condition>,
+}
+
+/// A condition of `when`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// `header`, `cookie`, `variable`, `host`, `scheme`, `client`, `file`.
+    pub(crate) kind: &'static str,
+    /// The name of the field, cookie or variable.
+    pub(crate) name: String,
+    /// The patterns, of which one has to match.
+    pub(crate) patterns: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Paths {
+    Exact(String),
+    Prefix(String),
+    Expression(Pattern),
+}
+
+impl Match {
+    /// The requests for all paths.
+    pub(crate) fn all() -> Self {
+        Self { paths: Paths::Prefix("/".to_owned()), within: Vec::new(), methods: Vec::new(), conditions: Vec::new() }
+    }
+
+    /// The requests that a location takes, within others.
+    pub(crate) fn of(location: &Location<'_>, within: Vec<Within>) -> Self {
+        let paths = match &location.kind {
+            Kind::Exact(path) => Paths::Exact(path.clone()),
+            Kind::Prefix { path, .. } if path.is_empty() => Paths::Prefix("/".to_owned()),
+            Kind::Prefix { path, .. } => Paths::Prefix(path.clone()),
+            Kind::Expression(pattern) => Paths::Expression(pattern.clone()),
+            Kind::Named(_) => Paths::Prefix("/".to_owned()),
+        };
+        Self { paths, within, ..Self::all() }
+    }
+
+    /// The requests for a single path.
+    pub(crate) fn exact(path: &str) -> Self {
+        Self { paths: Paths::Exact(path.to_owned()), ..Self::all() }
+    }
+
+    /// The exact path that it takes.
+    pub(crate) fn exact_path(&self) -> Option<&str> {
+        match &self.paths {
+            Paths::Exact(path) => Some(path),
+            Paths::Prefix(_) | Paths::Expression(_) => None,
+        }
+    }
+
+    /// The prefix of paths that it takes.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        match &self.paths {
+            Paths::Prefix(path) => Some(path),
+            Paths::Exact(_) | Paths::Expression(_) => None,
+        }
+    }
+
+    /// Those of the requests whose path also matches an expression, whose groups the texts of the route can name. Nothing if
+    /// there are none.
+    pub(crate) fn and_expression(&self, pattern: &Pattern) -> Option<Self> {
+        if matches!(pattern.expression(), "^" | "" | "^/" | ".*" | "^.*$" | "^/.*$" | "^.*") && pattern.groups() == 0 {
+            return Some(self.clone());
+        }
+        let mut within = self.within.clone();
+        match (&self.paths, pattern.anchored_text()) {
+            (Paths::Prefix(path), _) if path == "/" => {}
+            (Paths::Prefix(path), Some(text)) if text.starts_with(path.as_str()) => {}
+            (Paths::Prefix(path), Some(text)) if !path.starts_with(&text) => return None,
+            (Paths::Exact(path), Some(text)) if !path.starts_with(&text) => return None,
+            (Paths::Prefix(path), _) => within.push(Within::Prefix(path.clone())),
+            (Paths::Exact(path), _) => {
+                let only = Pattern::new(&format!("^{}$", escaped(path)), false).ok()?;
+                within.push(Within::Expression(only));
+            }
+            (Paths::Expression(other), _) if other == pattern => {}
+            (Paths::Expression(other), _) => within.push(Within::Expression(other.clone())),
+        }
+        Some(Self { paths: Paths::Expression(pattern.clone()), within, ..self.clone() })
+    }
+
+    /// Those of the requests that meet a condition.
+    pub(crate) fn and(&self, condition: Condition) -> Self {
+        let mut and = self.clone();
+        and.conditions.push(condition);
+        and
+    }
+
+    /// Those of the requests with this method; nothing if it has another one already.
+    pub(crate) fn and_method(&self, method: &str) -> Self {
+        let mut and = self.clone();
+        and.methods.push(method.to_owned());
+        and
+    }
+
+    /// Writes it into the table of a route, at its beginning.
+    pub(crate) fn write(&self, names_groups: bool, route: &mut Table) {
+        let mut table = Table::default();
+        match &self.paths {
+            Paths::Exact(path) if !path.contains('*') => table.set("path", path.as_str()),
+            Paths::Prefix(path) if !path.contains('*') => table.set("path", format!("{path}*")),
+            Paths::Exact(path) => table.set("path-regex", format!("^{}$", escaped(path))),
+            Paths::Prefix(path) => table.set("path-regex", format!("^{}", escaped(path))),
+            Paths::Expression(pattern) => {
+                let captured = pattern.as_path_with_capture();
+                match pattern.as_paths().filter(|_| !names_groups) {
+                    Some(paths) => table.set("path", Value::texts(paths)),
+                    None if captured.is_some() => table.set_some("path", captured),
+                    None => table.set("path-regex", pattern.written()),
+                }
+            }
+        }
+        if !self.methods.is_empty() {
+            table.set("methods", Value::texts(self.methods.iter().cloned()));
+        }
+        let when = self.when();
+        if !when.is_empty() {
+            table.set("when", when.into_value());
+        }
+        table.entries.append(&mut route.entries);
+        route.entries = table.entries;
+    }
+
+    fn when(&self) -> Table {
+        let mut when = Table::default();
+        let mut named: Vec<(&str, Vec<(String, Value)>)> = Vec::new();
+        let paths = self.within.iter().map(|within| Condition {
+            kind: "variable",
+            name: "uri".to_owned(),
+            patterns: vec![match within {
+                Within::Prefix(prefix) => format!("~^{}", escaped(prefix)),
+                Within::Expression(pattern) => pattern.written_as_condition(),
+            }],
+        });
+        for condition in self.conditions.iter().cloned().chain(paths) {
+            let value = Value::texts(condition.patterns);
+            if condition.name.is_empty() {
+                when.set(condition.kind, value);
+                continue;
+            }
+            match named.iter_mut().find(|(kind, _)| *kind == condition.kind) {
+                Some((_, entries)) => entries.push((condition.name, value)),
+                None => named.push((condition.kind, vec![(condition.name, value)])),
+            }
+        }
+        for (kind, entries) in named {
+            when.set(kind, Value::Table(entries));
+        }
+        when
+    }
+
+    /// Whether two conditions are on the same name, of which a table can have only one.
+    pub(crate) fn is_writable(&self) -> bool {
+        let mut seen: Vec<(&str, &str)> = self.within.iter().map(|_| ("variable", "uri")).collect();
+        seen.extend(self.conditions.iter().map(|condition| (condition.kind, condition.name.as_str())));
+        let count = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.len() == count && self.methods.len() < 2
+    }
+}

@@ -1,0 +1,213 @@
+//! Regular expressions: from those of PCRE, which nginx has, to those that Serow has.
+
+use regex_syntax::{ParserBuilder, hir::Hir};
+
+/// An expression in Serow's syntax.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// The expression, without a flag for case.
+    expression: String,
+    /// Whether case does not matter.
+    pub(crate) ignores_case: bool,
+}
+
+impl Pattern {
+    /// The expression that matches the same paths.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none, as a sentence.
+    pub(crate) fn new(perl: &str, ignores_case: bool) -> Result<Self, String> {
+        let expression = without_lookahead(&perl.replace("\\/", "/"))?;
+        let this = Self { expression, ignores_case };
+        match this.parsed() {
+            Ok(_) => Ok(this),
+            Err(_) if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| perl.contains(look)) => Err(format!(
+                "the expression {perl} looks around, which Serow's do not, since their time grows only with the length of \
+                 the path"
+            )),
+            Err(why) => {
+                let reason = why.to_string();
+                let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                Err(format!("Serow cannot read the expression {perl}: {reason}"))
+            }
+        }
+    }
+
+    fn parsed(&self) -> Result<Hir, Box<regex_syntax::Error>> {
+        ParserBuilder::new()
+            .unicode(false)
+            .utf8(false)
+            .case_insensitive(self.ignores_case)
+            .build()
+            .parse(&self.expression)
+            .map_err(Box::new)
+    }
+
+    /// The expression as `path-regex` has it.
+    pub(crate) fn written(&self) -> String {
+        format!("{}{}", if self.ignores_case { "(?i)" } else { "" }, self.expression)
+    }
+
+    /// The expression as conditions and maps have it.
+    pub(crate) fn written_as_condition(&self) -> String {
+        format!("{}{}", if self.ignores_case { "~*" } else { "~" }, self.expression)
+    }
+
+    /// The text that each path begins with which it matches, if it is anchored; nothing if it is not.
+    pub(crate) fn anchored_text(&self) -> Option<String> {
+        let rest = self.expression.strip_prefix('^')?;
+        if self.ignores_case || has_alternatives_outside(rest) {
+            return None;
+        }
+        let mut text = String::new();
+        let mut letters = rest.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let literal = match letter {
+                '\\' => match letters.next() {
+                    Some(escaped) if !escaped.is_ascii_alphanumeric() => escaped,
+                    _ => break,
+                },
+                '.' | '[' | '(' | '*' | '+' | '?' | '{' | '|' | '$' | '^' => break,
+                plain => plain,
+            };
+            if matches!(letters.peek(), Some('*' | '?' | '{')) {
+                break;
+            }
+            text.push(literal);
+        }
+        Some(text)
+    }
+
+    /// The paths with stars that match the same: `\.php$` is `*.php`, `^/a/.*\.(png|jpg)$` is `/a/*.png` and `/a/*.jpg`.
+    pub(crate) fn as_paths(&self) -> Option<Vec<String>> {
+        if self.ignores_case {
+            return None;
+        }
+        let (start, rest) = match self.expression.strip_prefix('^') {
+            None => (String::new(), self.expression.strip_prefix(".*").unwrap_or(&self.expression)),
+            Some(anchored) => {
+                let (start, rest) = anchored.split_once(".*")?;
+                (literal_of(start)?, rest)
+            }
+        };
+        let rest = rest.strip_prefix("\\.")?.strip_suffix('$')?;
+        let endings = match rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+            // A group that is not named `(?:` can be named by its number.
+            Some(group) => group.strip_prefix("?:").unwrap_or(group).split('|').map(literal_of).collect::<Option<Vec<_>>>()?,
+            None => vec![literal_of(rest)?],
+        };
+        let is_plain = |ending: &String| !ending.is_empty() && !ending.contains(['*', '/']);
+        endings.iter().all(is_plain).then(|| endings.iter().map(|ending| format!("{start}*.{ending}")).collect())
+    }
+
+    /// The path with a star that matches the same, and whose star is the only group: `^/old/(.*)$` is `/old/*`.
+    pub(crate) fn as_path_with_capture(&self) -> Option<String> {
+        if self.ignores_case {
+            return None;
+        }
+        let start = self.expression.strip_prefix('^')?;
+        let start = start.strip_suffix("(.*)$").or_else(|| start.strip_suffix("(.*)"))?;
+        literal_of(start).filter(|start| start.starts_with('/') && !start.contains('*')).map(|start| format!("{start}*"))
+    }
+
+    /// Whether a path matches: for paths that are known when the settings are written.
+    pub(crate) fn matches(&self, path: &str) -> bool {
+        regex::bytes::RegexBuilder::new(&self.expression)
+            .unicode(false)
+            .case_insensitive(self.ignores_case)
+            .build()
+            .is_ok_and(|expression| expression.is_match(path.as_bytes()))
+    }
+
+    /// The number of its groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.parsed().map_or(0, |hir| hir.properties().explicit_captures_len())
+    }
+
+    /// The expression itself.
+    pub(crate) fn expression(&self) -> &str {
+        &self.expression
+    }
+}
+
+/// A literal text as an expression that matches only it.
+pub(crate) fn escaped(text: &str) -> String {
+    regex_syntax::escape(text)
+}
+
+/// The text that an expression without operators matches.
+fn literal_of(expression: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut letters = expression.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next()? {
+                escaped if escaped.is_ascii_alphanumeric() => return None,
+                escaped => text.push(escaped),
+            },
+            '.' | '[' | ']' | '(' | ')' | '*' | '+' | '?' | '{' | '}' | '|' | '$' | '^' => return None,
+            plain => text.push(plain),
+        }
+    }
+    Some(text)
+}
+
+/// Whether a `|` stands outside of all groups, so that an anchor at the beginning is only that of the first alternative.
+fn has_alternatives_outside(expression: &str) -> bool {
+    let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
+    for letter in expression.chars() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            ']' => in_class = false,
+            _ if in_class => {}
+            '[' => in_class = true,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// An expression in which `(?!text)` before an end that matches anything is spelled out: `/\.(?!well-known)` matches a dot
+/// that no `well-known` follows.
+fn without_lookahead(expression: &str) -> Result<String, String> {
+    let Some((before, behind)) = expression.split_once("(?!") else { return Ok(expression.to_owned()) };
+    let Some((excluded, rest)) = behind.split_once(')') else { return Ok(expression.to_owned()) };
+    if !matches!(rest, "" | ".*" | ".*$" | "(.*)" | "(.*)$") || before.contains("(?!") {
+        return Ok(expression.to_owned());
+    }
+    let alternatives: Option<Vec<String>> = excluded.split('|').map(literal_of).collect();
+    match alternatives {
+        Some(texts) if texts.iter().all(|text| text.is_ascii() && !text.is_empty()) => {
+            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            let group = if rest.starts_with("(.*)") { ("(", ".*)") } else { ("(?:", ")") };
+            let other = other_beginnings(&texts);
+            match group.0 {
+                "(" => Ok(format!("{before}((?:{other}){}", group.1)),
+                _ => Ok(format!("{before}(?:{other})")),
+            }
+        }
+        _ => Ok(expression.to_owned()),
+    }
+}
+
+/// An expression for texts that begin with none of these: the end, another first letter, or one of the first letters and
+/// then another beginning.
+fn other_beginnings(texts: &[&[u8]]) -> String {
+    let mut firsts: Vec<u8> = texts.iter().filter_map(|text| text.first().copied()).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let class: String = firsts.iter().map(|first| escaped(&char::from(*first).to_string())).collect();
+    let mut alternatives = vec!["$".to_owned(), format!("[^{class}]")];
+    for first in firsts {
+        let behind: Vec<&[u8]> = texts.iter().filter_map(|text| text.strip_prefix(&[first])).collect();
+        if behind.iter().all(|text| !text.is_empty()) {
+            alternatives.push(format!("{}(?:{})", escaped(&char::from(first).to_string()), other_beginnings(&behind)));
+        }
+    }
+    alternatives.join("|")
+}

@@ -1,0 +1,103 @@
+//! Settings around handlers: header fields, access, limits, errors, caching, compression, logs.
+
+pub(super) mod access;
+pub(super) mod caching;
+pub(super) mod errors;
+pub(super) mod files;
+pub(super) mod headers;
+pub(super) mod limits;
+pub(super) mod logs;
+
+use std::rc::Rc;
+
+use super::{
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    scope::Scope,
+    server::Server,
+    units::{bytes, milliseconds, written_duration, written_size},
+};
+use crate::settings::{table::Table, value::Value};
+
+/// Sets the keys around a handler, and the handler.
+pub(super) fn set<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Rc<Scope<'tree>>,
+    handler: &Handler,
+    table: &mut Table,
+) {
+    let mut handler = handler.clone();
+    headers::set(server, flow, settings, &mut handler, table);
+    if !handler.kind.is_fixed() {
+        access::set(server, flow, settings, table);
+        limits::set(server, settings, table);
+        body(server, settings, table);
+    }
+    bandwidth(server, settings, &handler, table);
+    errors::set(server, flow, settings, &handler, table);
+    caching::set(server, flow, settings, &handler, table);
+    compression(server, settings, &handler, table);
+    logs::set(server, flow, settings, table);
+    if denies_all(table) {
+        handler = Handler { kind: HandlerKind::Respond, table: Table::default(), rewrite: None };
+        handler.table.set("status", Value::Number(403));
+        for key in ["deny", "allow", "max-body", "basic", "forward-auth", "limits", "max-requests-per-client", "cache", "compress"] {
+            table.remove(key);
+        }
+    }
+    if let Some(path) = handler.rewrite.take() {
+        table.set("rewrite", path);
+    }
+    table.set(handler.kind.key(), handler.table.into_value());
+}
+
+/// Whether no client gets the content: then only the refusal is written.
+fn denies_all(table: &mut Table) -> bool {
+    matches!(table.get("deny"), Some(Value::Text(all)) if all == "all") && table.get("satisfy").is_none()
+}
+
+fn body<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let written = settings.nearest_one("client_max_body_size");
+    let size = written.and_then(|directive| bytes(directive.word(0)?));
+    if let (Some(directive), Some(_)) = (written, size) {
+        server.notes().translated(directive);
+    }
+    table.set("max-body", match size.unwrap_or(1 << 20) {
+        0 => "unlimited".to_owned(),
+        size => written_size(size),
+    });
+    if let Some(directive) = settings.nearest_one("client_body_timeout")
+        && let Some(timeout) = directive.word(0).and_then(milliseconds)
+    {
+        server.notes().translated(directive);
+        if timeout != 30_000 && timeout != 60_000 {
+            table.set("body-timeout", written_duration(timeout));
+        }
+    }
+}
+
+fn bandwidth<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, handler: &Handler, table: &mut Table) {
+    for (name, key) in [("limit_rate", "rate"), ("limit_rate_after", "rate-after")] {
+        let Some(directive) = settings.nearest_one(name) else { continue };
+        match directive.word(0).and_then(bytes) {
+            Some(0) => server.notes().no_line(directive, "it is the default"),
+            Some(_) if handler.kind.is_fixed() => server.notes().no_line(directive, "the response is short"),
+            Some(rate) => {
+                server.notes().translated(directive);
+                table.set(key, written_size(rate));
+            }
+            None => server.notes().lost(directive, "the bandwidth of Serow has no variables"),
+        }
+    }
+}
+
+fn compression<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, handler: &Handler, table: &mut Table) {
+    let is_on = ["gzip", "brotli", "zstd"].iter().any(|name| settings.is_on(name) == Some(true));
+    for name in ["gzip", "brotli", "zstd"] {
+        settings.nearest(name).into_iter().for_each(|directive| server.notes().translated(directive));
+    }
+    if is_on && matches!(handler.kind, HandlerKind::Proxy | HandlerKind::Php) {
+        table.set("compress", Value::Bool(true));
+    }
+}

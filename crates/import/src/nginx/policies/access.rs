@@ -1,0 +1,167 @@
+//! Access: addresses, passwords, decisions of another server.
+
+use super::super::{
+    flow::Flow,
+    scope::Scope,
+    server::Server,
+    text::{Text, Use},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// Sets who may send requests.
+pub(crate) fn set<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    table: &mut Table,
+) {
+    addresses(server, settings, table);
+    passwords(server, flow, settings, table);
+    decisions(server, settings, table);
+    if let Some(satisfy) = settings.nearest_one("satisfy") {
+        server.notes().translated(satisfy);
+        let has_user = table.get("basic").is_some() || table.get("forward-auth").is_some();
+        let has_addresses = table.get("allow").is_some() || table.get("deny").is_some();
+        if satisfy.word(0) == Some("any") && has_user && has_addresses {
+            table.set("satisfy", "any");
+        }
+    }
+    methods(server, settings, table);
+}
+
+/// `allow` and `deny`, of which the first that names the client counts.
+fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let rules = settings.nearest_of(&["allow", "deny"]);
+    let (mut allowed, mut denied) = (Vec::new(), Vec::new());
+    let mut ends_with_deny = false;
+    for (position, rule) in rules.iter().enumerate() {
+        let is_allow = rule.name() == "allow";
+        let Some(network) = rule.word(0) else { continue };
+        let network = if network == "unix:" { "unix" } else { network };
+        server.notes().translated(rule);
+        if network == "all" {
+            ends_with_deny = !is_allow;
+            rules[position + 1..].iter().for_each(|rule| server.unreached(rule));
+            break;
+        }
+        if is_allow {
+            allowed.push(network.to_owned());
+        } else if allowed.is_empty() {
+            denied.push(network.to_owned());
+        } else {
+            let why = "a `deny` behind an `allow` has no translation: Serow looks at `deny` first, and then at `allow`";
+            let follows_deny_all = rules[position..].iter().any(|rule| rule.name() == "deny" && rule.word(0) == Some("all"));
+            let has_later_allow = rules[position..].iter().any(|rule| rule.name() == "allow");
+            match follows_deny_all && !has_later_allow {
+                true => server.notes().no_line(rule, "the `deny all` behind it is for these clients, too"),
+                false => server.notes().lost(rule, why),
+            }
+        }
+    }
+    if ends_with_deny && allowed.is_empty() {
+        table.set("deny", "all");
+        return;
+    }
+    if ends_with_deny {
+        table.set("allow", Value::texts(allowed.into_iter().chain(denied.into_iter().map(|network| format!("!{network}")))));
+    } else if !denied.is_empty() {
+        table.set("deny", Value::texts(denied));
+    }
+}
+
+fn passwords<'tree>(server: &Server<'_, 'tree>, flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let Some(realm) = settings.nearest_one("auth_basic") else { return };
+    server.notes().translated(realm);
+    let file = settings.nearest_one("auth_basic_user_file");
+    if let Some(file) = file {
+        server.notes().translated(file);
+    }
+    let name = realm.word(0).unwrap_or_default();
+    if name == "off" {
+        return;
+    }
+    let Some(path) = file.and_then(|file| file.word(0)) else {
+        return server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
+    };
+    let name = flow.variables.resolve(&flow.filled(&Text::of(name)), Use::Message).unwrap_or_default();
+    let Some(name) = name.literal() else {
+        return server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
+    };
+    let mut basic = vec![("file".to_owned(), Value::Text(server.import.path(path)))];
+    basic.push(("realm".to_owned(), Value::Text(name.to_owned())));
+    table.set("basic", Value::Table(basic));
+}
+
+/// `auth_request`: a location that passes its requests to the server that decides.
+fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let Some(request) = settings.nearest_one("auth_request") else { return };
+    let path = request.word(0).unwrap_or_default();
+    if path == "off" {
+        return server.notes().translated(request);
+    }
+    let Some(location) = server.location_for(path) else {
+        return server.notes().lost(request, format!("there is no location for {path}"));
+    };
+    let Some(pass) = location.scope.own_one("proxy_pass") else {
+        return server.notes().lost(request, format!("the location for {path} has no `proxy_pass`"));
+    };
+    let url = pass.word(0).unwrap_or_default();
+    if url.contains('$') && !url.ends_with("$request_uri") {
+        return server.notes().lost(request, "the server that decides has variables in its address");
+    }
+    let (address, own) = super::super::proxying::split_url(url);
+    let address = address.strip_prefix("http://").unwrap_or(address);
+    let own = own.filter(|own| *own != "$request_uri");
+    let to = format!("{address}{}", own.unwrap_or(path));
+    server.notes().translated(request);
+    server.notes().translated(pass);
+    let mut auth = vec![("to".to_owned(), Value::Text(to))];
+    let copied = copied_fields(server, settings);
+    if !copied.is_empty() {
+        auth.push(("copy".to_owned(), Value::list(copied)));
+    }
+    table.set("forward-auth", Value::Table(auth));
+}
+
+/// Fields of the decision that the request gets: `auth_request_set $user $upstream_http_x_user` and
+/// `proxy_set_header X-User $user`.
+fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> Vec<String> {
+    let passed = settings.nearest_of(&["proxy_set_header", "fastcgi_param", "uwsgi_param", "grpc_set_header"]);
+    let mut copied = Vec::new();
+    for set in settings.nearest("auth_request_set") {
+        let (Some(variable), Some(value)) = (set.word(0), set.word(1)) else { continue };
+        let Some(field) = value.strip_prefix("$upstream_http_").map(super::super::condition::field_name) else {
+            server.notes().lost(set, "only fields of the decision, as in $upstream_http_x_user, have a translation");
+            continue;
+        };
+        let users: Vec<&&Directive> = passed.iter().filter(|passed| passed.word(1) == Some(variable)).collect();
+        match users.as_slice() {
+            [] => server.notes().no_line(set, "nothing names the variable"),
+            users if users.iter().all(|user| user.word(0).is_some_and(|name| name.eq_ignore_ascii_case(&field))) => {
+                server.notes().translated(set);
+                users.iter().for_each(|user| server.notes().translated(user));
+                copied.push(field);
+            }
+            [user, ..] => server.notes().lost(set, format!(
+                "the field {field} of the decision gets to the server by its own name, not as {}",
+                user.word(0).unwrap_or_default()
+            )),
+        }
+    }
+    copied
+}
+
+/// `limit_except`, whose other methods nginx refuses with 403.
+fn methods<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let Some(except) = settings.own_one("limit_except") else { return };
+    let denies = except.children().iter().any(|inner| inner.name() == "deny" && inner.word(0) == Some("all"));
+    if !denies || except.children().len() != 1 {
+        return server.lose(except, "only `limit_except … { deny all; }` has a translation");
+    }
+    except.children().iter().for_each(|inner| server.notes().translated(inner));
+    server.notes().differs(except, "other methods get 405, with the permitted ones in Allow; nginx sends 403");
+    table.set("allow-methods", Value::list(except.texts().map(str::to_owned)));
+}

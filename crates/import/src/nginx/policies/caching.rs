@@ -1,0 +1,181 @@
+//! Caches of responses.
+
+use super::super::{
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    scope::Scope,
+    server::Server,
+    text::Text,
+    units::{seconds, written_duration},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// Sets whether and how responses are cached.
+pub(crate) fn set<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    handler: &Handler,
+    table: &mut Table,
+) {
+    let family = match (handler.kind, handler.table.get("variables")) {
+        (HandlerKind::Php, _) | (HandlerKind::Proxy, Some(_)) => "fastcgi",
+        (HandlerKind::Proxy, None) => "proxy",
+        _ => return,
+    };
+    let name = |rest: &str| format!("{family}_cache{rest}");
+    let notes = server.notes();
+    let Some(zone) = settings.nearest_one(&name("")) else { return };
+    notes.translated(zone);
+    if zone.word(0) == Some("off") {
+        return;
+    }
+    server.import.use_cache(zone);
+    let mut cache = Table::default();
+    validity(server, settings, &name("_valid"), &mut cache);
+    stale(server, settings, &name("_use_stale"), settings.is_on(&name("_background_update")), &mut cache);
+    bypass(server, flow, settings, &[&name("_bypass"), &name("_no_cache"), &format!("{family}_no_cache")], &mut cache);
+    if let Some(ignored) = settings.nearest_one(&format!("{family}_ignore_headers")) {
+        notes.translated(ignored);
+        let fields = ignored.texts().filter(|field| !field.to_ascii_lowercase().starts_with("x-accel-") || field.eq_ignore_ascii_case("x-accel-expires"));
+        cache.set("ignore-fields", Value::list(fields.map(str::to_owned)));
+    }
+    if let Some(methods) = settings.nearest_one(&name("_methods")) {
+        match methods.texts().any(|method| !["GET", "HEAD"].contains(&method)) {
+            true => notes.lost(methods, "Serow caches responses to GET and HEAD only: POST with another body would get the same one"),
+            false => notes.translated(methods),
+        }
+    }
+    if let Some(key) = settings.nearest_one(&name("_key")) {
+        key_parts(server, key, &mut cache);
+    }
+    for (rest, why) in [
+        ("_lock", "always on"), ("_lock_timeout", "5 s"), ("_lock_age", "5 s"), ("_revalidate", "always on"),
+        ("_background_update", "on with `stale-while-revalidate`"), ("_max_range_offset", "the cache stores parts of large responses"),
+    ] {
+        settings.nearest(&name(rest)).into_iter().for_each(|directive| notes.no_line(directive, why));
+    }
+    if let Some(uses) = settings.nearest_one(&name("_min_uses")) {
+        match uses.word(0) {
+            Some("1") => notes.translated(uses),
+            _ => notes.differs(uses, "a response is stored at its first request"),
+        }
+    }
+    match cache.is_empty() {
+        true => table.set("cache", Value::Bool(true)),
+        false => table.set("cache", cache.into_value()),
+    }
+}
+
+fn validity<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, name: &str, cache: &mut Table) {
+    let mut times: Vec<(String, Value)> = Vec::new();
+    for valid in settings.nearest(name) {
+        let words: Vec<&str> = valid.texts().collect();
+        let Some((time, statuses)) = words.split_last() else { continue };
+        let Some(age) = seconds(time) else {
+            server.notes().lost(valid, format!("{time} is no duration"));
+            continue;
+        };
+        server.notes().translated(valid);
+        let statuses = if statuses.is_empty() { &["200", "301", "302"][..] } else { statuses };
+        for status in statuses {
+            if *status == "any" {
+                server.notes().differs(valid, "`any` is for errors that can be cached: 404 and 410");
+                for status in ["404", "410"] {
+                    push(&mut times, status, age);
+                }
+            } else {
+                push(&mut times, status, age);
+            }
+        }
+    }
+    if !times.is_empty() {
+        cache.set("default-ttl", Value::Table(times));
+    }
+}
+
+fn push(times: &mut Vec<(String, Value)>, status: &str, age: u64) {
+    if !times.iter().any(|(other, _)| other == status) {
+        times.push((status.to_owned(), Value::Text(written_duration(age * 1000))));
+    }
+}
+
+fn stale<'tree>(
+    server: &Server<'_, 'tree>,
+    settings: &Scope<'tree>,
+    name: &str,
+    in_background: Option<bool>,
+    cache: &mut Table,
+) {
+    let Some(directive) = settings.nearest_one(name) else { return };
+    let words: Vec<&str> = directive.texts().collect();
+    if words == ["off"] {
+        return server.notes().translated(directive);
+    }
+    // nginx has stale responses as long as they are stored; `inactive` of the zone says how long that is without a request.
+    server.notes().differs(directive, "a stale response may be sent for a day at most; nginx has no such limit");
+    if words.contains(&"updating") || in_background == Some(true) {
+        cache.set("stale-while-revalidate", "1d");
+    }
+    if words.iter().any(|word| *word != "updating") {
+        cache.set("stale-if-error", "1d");
+    }
+}
+
+fn bypass<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    names: &[&str],
+    cache: &mut Table,
+) {
+    let mut parts: Vec<String> = Vec::new();
+    for directive in names.iter().flat_map(|name| settings.nearest(name)) {
+        for word in directive.texts() {
+            let text = flow.filled(&Text::of(word));
+            let part = match text.variable().and_then(|name| name.split_once('_')) {
+                Some(("cookie", name)) => Some(format!("cookie:{name}")),
+                Some(("arg", name)) => Some(format!("query:{name}")),
+                Some(("http", name)) => Some(format!("header:{}", super::super::condition::field_name(name))),
+                _ if text.literal().is_some_and(|text| text.is_empty() || text == "0") => None,
+                _ => {
+                    server.notes().lost(directive, format!(
+                        "Serow passes the cache by for cookies, arguments and header fields, and not for {word}: write routes \
+                         with `when`, one of them without `cache`"
+                    ));
+                    continue;
+                }
+            };
+            server.notes().translated(directive);
+            parts.extend(part.filter(|part| !parts.contains(part)));
+        }
+    }
+    if !parts.is_empty() {
+        cache.set("bypass", Value::list(parts));
+    }
+}
+
+/// The parts of a key that the URL does not have.
+fn key_parts(server: &Server<'_, '_>, key: &Directive, cache: &mut Table) {
+    let text = Text::of(key.word(0).unwrap_or_default());
+    let mut parts = Vec::new();
+    for name in text.variables() {
+        match name.split_once('_') {
+            Some(("cookie", name)) => parts.push(format!("cookie:{name}")),
+            Some(("http", name)) if name != "host" => parts.push(format!("header:{}", super::super::condition::field_name(name))),
+            _ if matches!(name, "scheme" | "host" | "http_host" | "request_uri" | "proxy_host" | "uri" | "args" | "is_args" | "query_string" | "request_method" | "server_name" | "document_uri") => {}
+            _ => return server.notes().lost(key, format!("${name} cannot be a part of the key of Serow's cache")),
+        }
+    }
+    if !parts.is_empty() {
+        cache.set("key", Value::list(parts));
+    }
+    let names_query = text.variables().any(|name| matches!(name, "request_uri" | "args" | "query_string"));
+    if !names_query && text.variables().any(|name| name == "uri") {
+        cache.set("ignore-query", Value::Bool(true));
+    }
+    server.notes().translated(key);
+}

@@ -1,0 +1,106 @@
+//! Pages of errors.
+
+use super::super::{
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    scope::Scope,
+    server::Server,
+    text::{Text, Use},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// Sets the pages of errors.
+pub(crate) fn set<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    handler: &Handler,
+    table: &mut Table,
+) {
+    let mut pages: Vec<(String, Value)> = Vec::new();
+    for directive in settings.nearest("error_page") {
+        match page(server, flow, directive) {
+            Ok((statuses, page)) => {
+                server.notes().translated(directive);
+                for status in statuses {
+                    // nginx takes the first of several for a status.
+                    if !pages.iter().any(|(other, _)| *other == status) {
+                        pages.push((status, page.clone()));
+                    }
+                }
+            }
+            Err(why) => server.notes().lost(directive, why),
+        }
+    }
+    let is_whole = pages.iter().any(|(status, _)| status.parse().is_ok_and(|status: u16| status >= 400));
+    if is_whole && handler.kind != HandlerKind::Redirect {
+        table.set("error-pages", Value::Table(merged(pages)));
+    }
+    let intercepts = ["proxy_intercept_errors", "fastcgi_intercept_errors", "uwsgi_intercept_errors"];
+    for name in intercepts {
+        let Some(directive) = settings.nearest_one(name) else { continue };
+        server.notes().translated(directive);
+        let applies = matches!(handler.kind, HandlerKind::Proxy | HandlerKind::Php);
+        if applies && settings.is_on(name) == Some(true) && table.get("error-pages").is_some() {
+            table.set("intercept", Value::Bool(true));
+        }
+    }
+}
+
+/// The statuses of an `error_page`, and the page.
+fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> Result<(Vec<String>, Value), String> {
+    let words: Vec<&str> = directive.texts().collect();
+    let Some((target, before)) = words.split_last() else { return Err("it has no page".to_owned()) };
+    let (answer, statuses) = match before.split_last() {
+        Some((last, statuses)) if last.starts_with('=') => (Some(&last[1..]), statuses),
+        _ => (None, before),
+    };
+    let is_status = |status: &&str| status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit());
+    if !statuses.iter().all(is_status) || statuses.is_empty() {
+        return Err("the statuses are no numbers".to_owned());
+    }
+    if ["http://", "https://", "$scheme"].iter().any(|start| target.starts_with(start)) {
+        return Err("an error that becomes a redirect to another server has no translation".to_owned());
+    }
+    if statuses.iter().any(|status| *status < "400") {
+        return Err("only errors, from 400 on, have pages".to_owned());
+    }
+    let mut page = Vec::new();
+    match target.strip_prefix('@') {
+        Some(name) => {
+            server.import.use_named(server.directive, name);
+            page.push(("route".to_owned(), Value::Text(name.to_owned())));
+        }
+        None => {
+            let path = flow.variables.resolve(&flow.filled(&Text::of(target)), Use::Message)?.written();
+            let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
+            page.push(("path".to_owned(), Value::Text(path)));
+        }
+    }
+    match answer {
+        None => {}
+        Some("") => page.push(("status".to_owned(), Value::Text("route".to_owned()))),
+        Some(status) => {
+            let status = status.parse().map_err(|_| "the status behind `=` is no number")?;
+            page.push(("status".to_owned(), Value::Number(status)));
+        }
+    }
+    Ok((statuses.iter().map(|status| (*status).to_owned()).collect(), Value::Table(page)))
+}
+
+/// The pages with statuses in a row that have the same page as one: `500-504`.
+fn merged(pages: Vec<(String, Value)>) -> Vec<(String, Value)> {
+    let mut numbered: Vec<(u16, u16, Value)> = Vec::new();
+    for (status, page) in pages {
+        let Ok(status) = status.parse::<u16>() else { continue };
+        match numbered.last_mut() {
+            Some((_, last, former)) if *last + 1 == status && *former == page => *last = status,
+            _ => numbered.push((status, status, page)),
+        }
+    }
+    let name = |first: u16, last: u16| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    numbered.into_iter().map(|(first, last, page)| (name(first, last), page)).collect()
+}

@@ -1,0 +1,93 @@
+//! Header fields of responses.
+
+use super::{
+    super::{
+        flow::Flow,
+        handler::{Handler, HandlerKind},
+        scope::Scope,
+        server::Server,
+        text::{Text, Use},
+    },
+    files::{CacheControl, cache_control},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// Sets the header fields of responses.
+pub(crate) fn set<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    handler: &mut Handler,
+    table: &mut Table,
+) {
+    let (mut always, mut rules) = (Vec::new(), Vec::new());
+    for field in settings.nearest("add_header") {
+        let Some(name) = field.word(0) else { continue };
+        let is_fixed = handler.kind.is_fixed();
+        match name.to_ascii_lowercase().as_str() {
+            // It is a part of `expires` or `cache-control` of the folder.
+            "cache-control" if handler.kind == HandlerKind::Files => continue,
+            "cache-control" if !is_fixed && settings.nearest_one("expires").is_some() => continue,
+            "content-type" if handler.kind == HandlerKind::Respond => {
+                server.notes().differs(field, "it is the `type` of the response; nginx sends two fields Content-Type");
+                continue;
+            }
+            "strict-transport-security" | "alt-svc" if is_without_effect(server, field) => continue,
+            "content-length" | "date" | "connection" | "transfer-encoding" => {
+                server.notes().lost(field, "Serow sends this field itself");
+                continue;
+            }
+            _ => {}
+        }
+        match flow.variables.resolve(&flow.filled(&Text::of(field.word(1).unwrap_or_default())), Use::Message) {
+            Err(why) => server.notes().lost(field, why),
+            Ok(value) => {
+                server.notes().translated(field);
+                let value = value.written();
+                if value.is_empty() {
+                    continue;
+                }
+                let is_repeated = always.iter().any(|(other, _): &(String, Value)| other.eq_ignore_ascii_case(name));
+                match field.word(2) == Some("always") && !is_repeated {
+                    true => always.push((name.to_owned(), Value::Text(value))),
+                    false => rules.push(rule("add", name, value, field.word(2) != Some("always"))),
+                }
+            }
+        }
+    }
+    if !matches!(handler.kind, HandlerKind::Files | HandlerKind::Php) && settings.nearest_one("expires").is_some() {
+        let value = cache_control(server, settings).map(|value| match value {
+            CacheControl::Directives(value) => value,
+            CacheControl::Expires(time) => format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default()),
+        });
+        rules.extend(value.map(|value| rule("set", "Cache-Control", value, true)));
+    }
+    if !always.is_empty() {
+        table.set("headers", Value::Table(always));
+    }
+    match rules.len() {
+        0 => {}
+        1 => table.set("response-headers", rules.remove(0)),
+        _ => table.set("response-headers", Value::List(rules)),
+    }
+}
+
+fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {
+    let mut rule = vec![(action.to_owned(), Value::Text(name.to_owned())), ("value".to_owned(), Value::Text(value))];
+    if only_success {
+        rule.push(("status".to_owned(), Value::list(["2xx".to_owned(), "3xx".to_owned()])));
+    }
+    Value::Table(rule)
+}
+
+/// Whether Serow adds the field itself, by a setting of the whole server.
+fn is_without_effect(server: &Server<'_, '_>, field: &Directive) -> bool {
+    let is_alternative = field.word(0).is_some_and(|name| name.eq_ignore_ascii_case("alt-svc"));
+    if is_alternative {
+        server.notes().no_line(field, "Serow tells clients about HTTP/3 itself");
+    }
+    is_alternative
+}

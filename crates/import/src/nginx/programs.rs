@@ -1,0 +1,197 @@
+//! `fastcgi_pass`, `uwsgi_pass` and `scgi_pass`: PHP and other programs.
+
+use super::{
+    content::Content,
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    locations::Kind,
+    matching::Match,
+    scope::Scope,
+    text::{Text, Use},
+    units::{milliseconds, written_duration},
+    upstreams::Need,
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// The handler of a location that passes requests to a program.
+pub(super) fn handler<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    pass: &'tree Directive,
+    settings: &Scope<'tree>,
+    matching: &Match,
+    rewrite: Option<String>,
+) -> Result<Handler, String> {
+    let notes = flow.server.notes();
+    let protocol = pass.name().trim_end_matches("_pass");
+    let address = flow.filled(&Text::of(pass.word(0).unwrap_or_default()));
+    let address = address.literal().ok_or("the server has variables")?;
+    notes.translated(pass);
+    for name in ["fastcgi_split_path_info", "fastcgi_index"] {
+        settings.nearest(name).into_iter().for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
+    }
+    let is_script = protocol == "fastcgi" && script_name(settings).is_none_or(|name| {
+        ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"].iter().any(|part| name.contains(part))
+    });
+    let mut handler = match is_script {
+        true => php(content, flow, settings, matching, address)?,
+        false => {
+            let mut table = Table::default();
+            let mut need = Need::default();
+            need.set("protocol", protocol);
+            flow.server.import.set_server(&format!("http://{address}"), need, &mut table)?;
+            Handler { kind: HandlerKind::Proxy, table, rewrite: None }
+        }
+    };
+    variables(flow, settings, protocol, &mut handler.table);
+    times(flow, settings, protocol, &mut handler.table);
+    handler.rewrite = rewrite;
+    Ok(handler)
+}
+
+/// The value of SCRIPT_FILENAME.
+fn script_name<'tree>(settings: &Scope<'tree>) -> Option<&'tree str> {
+    let params = settings.nearest("fastcgi_param");
+    params.iter().rev().find(|param| param.word(0) == Some("SCRIPT_FILENAME")).and_then(|param| param.word(1))
+}
+
+/// The handler for the scripts of a folder.
+fn php<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    matching: &Match,
+    address: &str,
+) -> Result<Handler, String> {
+    let mut table = Table::default();
+    let folder = flow.server.folder_of(settings);
+    // php-fpm in a container has another path than nginx: SCRIPT_FILENAME begins with it then.
+    let in_php = script_name(settings)
+        .map(|name| name.split('$').next().unwrap_or_default().trim_end_matches('/').to_owned())
+        .filter(|start| start.starts_with('/'));
+    match (&folder, &in_php) {
+        (Some(folder), _) if folder.is_alias => {
+            flow.server.set_folder(content, settings, &flow.variables, &mut table)?;
+            table.remove("strip-prefix");
+            return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
+        }
+        (Some(_), _) => flow.server.set_folder(content, settings, &flow.variables, &mut table)?,
+        (None, Some(start)) => table.set("root", start.as_str()),
+        (None, None) => return Err("there is no `root` for the scripts".to_owned()),
+    }
+    if let (Some(folder), Some(start)) = (&folder, &in_php)
+        && folder.path.trim_end_matches('/') != start
+    {
+        table.set("root-in-php", start.as_str());
+    }
+    match flow.server.import.is_upstream(address) {
+        true => flow.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), &mut table)?,
+        false => table.set("servers", address.trim_end_matches(':')),
+    }
+    let index = settings.nearest("index");
+    let names: Vec<String> = index.iter().flat_map(|directive| directive.texts()).map(str::to_owned).collect();
+    index.iter().for_each(|directive| flow.server.notes().translated(directive));
+    let usual = names.is_empty() || names == ["index.php", "index.html"] || names == ["index.php"];
+    if !usual && names.iter().all(|name| !name.contains(['$', '/'])) {
+        table.set("index", Value::list(names));
+    }
+    table.set("front-controller", "off");
+    if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
+        table.set("entry-points", path);
+    }
+    Ok(Handler { kind: HandlerKind::Php, table, rewrite: None })
+}
+
+/// The handler of a location whose `try_files` ends at a script that another location passes to php-fpm: the usual
+/// `try_files $uri $uri/ /index.php?$args`. Nothing if it is another.
+pub(super) fn front_controller<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    texts: &[Text],
+    last: &Text,
+) -> Option<Result<Handler, String>> {
+    let usual = |text: &Text| matches!(text.written().as_str(), "$uri" | "$uri/" | "$uri/index.php" | "$uri/index.html");
+    let written = last.written();
+    let (script, query) = written.split_once('?').map_or((written.as_str(), None), |(script, query)| (script, Some(query)));
+    let is_front = script.ends_with(".php") && !script.contains('$') && texts.iter().all(usual) && !texts.is_empty();
+    if !is_front || !matches!(query, None | Some("$args" | "$query_string" | "")) {
+        return None;
+    }
+    let scripts = flow.server.script_location(script)?;
+    let pass = scripts.scope.own_one("fastcgi_pass")?;
+    let own = flow.server.folder_of(&content.scope)?;
+    let folder = flow.server.folder_of(&scripts.scope)?;
+    if own.path != folder.path || own.is_alias || folder.is_alias {
+        return None;
+    }
+    let is_exact = matches!(&scripts.kind, Kind::Exact(_));
+    let has_steps = ["if", "rewrite", "return", "set"].iter().any(|step| scripts.scope.own_one(step).is_some());
+    if has_steps {
+        return None;
+    }
+    let made = handler(content, flow, pass, &scripts.scope, &Match::all(), None);
+    Some(made.map(|mut handler| {
+        let script = format!("/{}", script.trim_start_matches('/'));
+        handler.table.set("front-controller", script.trim_start_matches('/'));
+        if query.is_none() {
+            flow.server.notes().differs(
+                content.scope.own_one("try_files").unwrap_or(content.directive),
+                "the front controller also gets the query of the request, which nginx drops here",
+            );
+        }
+        if is_exact {
+            handler.table.set("entry-points", script);
+        }
+        handler
+    }))
+}
+
+/// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
+fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
+    const USUAL: &[&str] = &[
+        "QUERY_STRING", "REQUEST_METHOD", "CONTENT_TYPE", "CONTENT_LENGTH", "SCRIPT_NAME", "SCRIPT_FILENAME", "REQUEST_URI",
+        "DOCUMENT_URI", "DOCUMENT_ROOT", "SERVER_PROTOCOL", "REQUEST_SCHEME", "HTTPS", "GATEWAY_INTERFACE", "SERVER_SOFTWARE",
+        "REMOTE_ADDR", "REMOTE_PORT", "REMOTE_USER", "SERVER_ADDR", "SERVER_PORT", "SERVER_NAME", "REDIRECT_STATUS",
+        "PATH_INFO", "PATH_TRANSLATED", "UWSGI_SCHEME", "SCGI", "HTTP_PROXY",
+    ];
+    let notes = flow.server.notes();
+    let mut set = Vec::new();
+    for param in settings.nearest(&format!("{protocol}_param")) {
+        let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
+        if USUAL.contains(&name) {
+            notes.no_line(param, "programs have this variable");
+            continue;
+        }
+        if notes.has(param) && settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value)) {
+            continue;
+        }
+        match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+            Ok(value) => {
+                notes.translated(param);
+                set.push((name.to_owned(), Value::Text(value.written())));
+            }
+            Err(why) => notes.lost(param, why),
+        }
+    }
+    if !set.is_empty() {
+        table.set("variables", Value::Table(set));
+    }
+}
+
+fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
+    let notes = flow.server.notes();
+    if let Some(read) = settings.nearest_one(&format!("{protocol}_read_timeout")) {
+        match read.word(0).and_then(milliseconds) {
+            Some(60_000) => notes.translated(read),
+            Some(time) => {
+                notes.translated(read);
+                table.set("response-timeout", written_duration(time));
+                table.set("transfer-timeout", written_duration(time));
+            }
+            None => notes.lost(read, "this is no duration"),
+        }
+    }
+}

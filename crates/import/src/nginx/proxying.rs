@@ -1,0 +1,375 @@
+//! `proxy_pass` and `grpc_pass`: requests that another server answers.
+
+use super::{
+    content::Content,
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    matching::{Condition, Match},
+    scope::Scope,
+    text::{Text, Use},
+    units::milliseconds,
+    upstreams::Need,
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// The parts of `http://host:port/path`: what is before the path, and the path if there is one.
+pub(super) fn split_url(url: &str) -> (&str, Option<&str>) {
+    let start = url.find("://").map_or(0, |position| position + 3);
+    if let Some(socket) = url[start..].strip_prefix("unix:") {
+        // The path behind the socket follows a colon.
+        return match socket.find(':') {
+            Some(colon) => {
+                let end = start + "unix:".len() + colon;
+                (&url[..end], Some(&url[end + 1..]))
+            }
+            None => (url, None),
+        };
+    }
+    match url[start..].find(['/', '?']) {
+        Some(slash) => (&url[..start + slash], Some(&url[start + slash..])),
+        None => (url, None),
+    }
+}
+
+/// The handler of a `proxy_pass`; nothing if routes were added, one for each server that a variable can name.
+pub(super) fn handlers<'tree>(
+    content: &Content<'tree>,
+    flow: &mut Flow<'_, 'tree>,
+    pass: &'tree Directive,
+    settings: &std::rc::Rc<Scope<'tree>>,
+    matching: &Match,
+    rewrite: Option<String>,
+) -> Result<Option<Handler>, String> {
+    let written = Text::of(pass.word(0).unwrap_or_default());
+    let url = flow.filled(&written);
+    let had_variables = written.literal().is_none();
+    let (address, path) = parts(&url);
+    if let Some(address) = address.literal() {
+        let handler = handler(content, flow, pass, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
+        flow.server.notes().translated(pass);
+        return Ok(Some(handler));
+    }
+    // A map with a fixed number of servers.
+    let (Some(name), scheme) = (address.variables().next(), address.leading()) else {
+        return Err("the server has variables".to_owned());
+    };
+    let values = flow.server.import.map_values(name).filter(|_| address.variables().count() == 1);
+    let Some(values) = values else {
+        return Err(format!(
+            "the server depends on ${name}, which clients may choose: write a route with `when` for each server that is meant"
+        ));
+    };
+    let scheme = scheme.to_owned();
+    flow.server.notes().translated(pass);
+    for (value, server) in values {
+        let address = format!("{scheme}{server}");
+        let handler = handler(content, flow, pass, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
+        let condition = Condition {
+            kind: "variable",
+            name: name.to_owned(),
+            patterns: vec![super::condition::exact_pattern(&value)],
+        };
+        content.push(flow, settings, &matching.and(condition), &handler, pass);
+    }
+    Ok(None)
+}
+
+/// The address, and the path behind it.
+fn parts(url: &Text) -> (Text, Option<Text>) {
+    if let Some(url) = url.literal() {
+        let (address, path) = split_url(url);
+        return (Text::of(address), path.map(Text::of));
+    }
+    let written: String = url
+        .parts
+        .iter()
+        .map(|part| match part {
+            super::text::Part::Literal(literal) => literal.clone(),
+            super::text::Part::Variable(name) => format!("${{{name}}}"),
+        })
+        .collect();
+    let start = written.find("://").map_or(0, |position| position + 3);
+    let is_uri = |behind: &str| ["${uri}", "${request_uri}", "${document_uri}"].iter().any(|name| behind.starts_with(name));
+    let end = written[start..]
+        .char_indices()
+        .find(|(position, letter)| *letter == '/' || is_uri(&written[start + position..]))
+        .map(|(position, _)| start + position);
+    match end {
+        Some(end) => (Text::of(&written[..end]), Some(Text::of(&written[end..]))),
+        None => (Text::of(&written), None),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one directive and of the route around it")]
+fn handler<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    pass: &'tree Directive,
+    settings: &Scope<'tree>,
+    matching: &Match,
+    address: &str,
+    path: Option<&Text>,
+    had_variables: bool,
+    rewrite: Option<String>,
+) -> Result<Handler, String> {
+    let mut handler = Handler { kind: HandlerKind::Proxy, table: Table::default(), rewrite: None };
+    let need = Need::of(flow.server, settings, address);
+    flow.server.import.set_server(address, need, &mut handler.table)?;
+    match rewrite {
+        // With `rewrite … break`, the path of `proxy_pass` does not count.
+        Some(rewrite) => set_rewritten(matching, rewrite, &mut handler),
+        None => set_path(content, flow, pass, matching, path, had_variables, &mut handler)?,
+    }
+    fields(flow, settings, &mut handler.table);
+    redirects(content, flow, settings, address, path, &mut handler.table);
+    times(flow, settings, &mut handler.table);
+    Ok(handler)
+}
+
+/// The path after a rewrite: `/api/(.*)` to `/$1` leaves out a prefix.
+fn set_rewritten(matching: &Match, rewrite: String, handler: &mut Handler) {
+    let mut route = Table::default();
+    matching.write(true, &mut route);
+    if let (Some(Value::Text(path)), "/$1") = (route.get("path"), rewrite.as_str())
+        && let Some(prefix) = path.strip_suffix("/*").filter(|prefix| !prefix.is_empty())
+    {
+        handler.table.set("strip-prefix", prefix);
+        return;
+    }
+    handler.rewrite = Some(rewrite);
+}
+
+/// The path that the server gets.
+fn set_path<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    pass: &Directive,
+    matching: &Match,
+    path: Option<&Text>,
+    had_variables: bool,
+    handler: &mut Handler,
+) -> Result<(), String> {
+    let Some(path) = path else { return Ok(()) };
+    let written = flow.variables.resolve(path, Use::Message)?.written();
+    if had_variables || path.literal().is_none() {
+        let is_unchanged = ["$request_uri", "$uri$is_args$args", "$uri"].contains(&written.as_str());
+        if is_unchanged {
+            return Ok(());
+        }
+        let written = written.strip_suffix("$is_args$args").map_or_else(|| format!("{written}?"), str::to_owned);
+        if let Some(before) = written.strip_suffix("$request_uri?") {
+            handler.table.set("add-prefix", before.trim_end_matches('/'));
+            return Ok(());
+        }
+        handler.rewrite = Some(written);
+        return Ok(());
+    }
+    if written.contains('?') {
+        return Err("nginx appends the request's query behind the one of `proxy_pass` with a second `?`".to_owned());
+    }
+    if matching.exact_path().is_some() {
+        handler.rewrite = Some(written);
+        return Ok(());
+    }
+    let Some(prefix) = content.prefix.as_deref() else {
+        return Err("`proxy_pass` with a path needs a location with a prefix".to_owned());
+    };
+    if prefix == written {
+        return Ok(());
+    }
+    let both_end = prefix.ends_with('/') == written.ends_with('/');
+    if both_end && matching.prefix() == Some(prefix) {
+        set_prefixes(prefix, &written, &mut handler.table);
+        if !prefix.ends_with('/') {
+            let why = format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
+            flow.server.notes().differs(pass, why);
+        }
+    } else if matching.prefix() == Some(prefix) {
+        handler.rewrite = Some(format!("{written}$1"));
+    } else {
+        set_prefixes(prefix, &written, &mut handler.table);
+    }
+    Ok(())
+}
+
+fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
+    let (prefix, path) = (prefix.trim_end_matches('/'), path.trim_end_matches('/'));
+    if !prefix.is_empty() {
+        table.set("strip-prefix", prefix);
+    }
+    if !path.is_empty() {
+        table.set("add-prefix", path);
+    }
+}
+
+/// Fields of requests and responses.
+fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = flow.server.notes();
+    let (mut host, mut set) = (None, Vec::new());
+    let mut is_forwarded = false;
+    for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
+        let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
+        if notes.has(field) && copied_by_decision(settings, value) {
+            continue;
+        }
+        match (name.to_ascii_lowercase().as_str(), value) {
+            ("host", _) => host = Some((field, value)),
+            ("connection" | "upgrade" | "keep-alive" | "te", _) => {
+                notes.no_line(field, "connections to servers stay open, and upgrades such as WebSockets are passed on");
+            }
+            ("x-forwarded-for", "$proxy_add_x_forwarded_for" | "$remote_addr" | "$http_x_forwarded_for")
+            | ("x-forwarded-proto", "$scheme" | "$http_x_forwarded_proto")
+            | ("x-forwarded-host", "$host" | "$http_host" | "$server_name") => {
+                is_forwarded = true;
+                notes.translated(field);
+            }
+            (lower, _) => match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+                Ok(value) => {
+                    notes.translated(field);
+                    is_forwarded |= ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"].contains(&lower);
+                    set.push(format!("{name}: {}", value.written()).trim_end().to_owned());
+                }
+                Err(why) => notes.lost(field, why),
+            },
+        }
+    }
+    set_host(flow, host, table);
+    if !is_forwarded {
+        table.set("forwarded", "off");
+    }
+    if !set.is_empty() {
+        table.set("set-header", Value::texts(set));
+    }
+    let hidden: Vec<String> = settings
+        .nearest("proxy_hide_header")
+        .into_iter()
+        .inspect(|directive| notes.translated(directive))
+        .filter_map(|directive| Some(format!("{}:", directive.word(0)?)))
+        .collect();
+    if !hidden.is_empty() {
+        table.set("set-response-header", Value::texts(hidden));
+    }
+}
+
+/// Whether a field has a value that a decision of `auth_request` sets.
+fn copied_by_decision(settings: &Scope<'_>, value: &str) -> bool {
+    settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value))
+}
+
+fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut Table) {
+    let notes = flow.server.notes();
+    let Some((field, value)) = host else {
+        return table.set("host", "server");
+    };
+    notes.translated(field);
+    let filled = flow.filled(&Text::of(value));
+    match (filled.written().as_str(), filled.literal()) {
+        ("$host" | "$http_host" | "$host:$server_port" | "$http_host:$server_port", _) => {}
+        ("$proxy_host" | "$proxy_add_host", _) => table.set("host", "server"),
+        ("$server_name", _) if flow.server.first_name().is_some() => table.set("host", flow.server.first_name().unwrap_or_default()),
+        (_, Some(name)) => table.set("host", name),
+        (other, None) => notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}")),
+    }
+}
+
+/// `proxy_redirect` and cookies.
+fn redirects<'tree>(
+    content: &Content<'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    address: &str,
+    path: Option<&Text>,
+    table: &mut Table,
+) {
+    let notes = flow.server.notes();
+    let mut rewritten = Vec::new();
+    let rules = settings.nearest("proxy_redirect");
+    let default = |rewritten: &mut Vec<(String, Value)>| {
+        let from = format!("{address}{}", path.and_then(Text::literal).unwrap_or("/"));
+        if let Some(prefix) = content.prefix.as_deref().filter(|_| path.is_none_or(|path| path.literal().is_some())) {
+            rewritten.push((from, Value::Text(prefix.to_owned())));
+        }
+    };
+    for rule in &rules {
+        notes.translated(rule);
+        match (rule.word(0).unwrap_or_default(), rule.word(1)) {
+            ("off", None) => {}
+            ("default", None) => default(&mut rewritten),
+            (from, Some(to)) => match flow.variables.resolve(&flow.filled(&Text::of(to)), Use::Message) {
+                Ok(to) => rewritten.push((from.to_owned(), Value::Text(to.written()))),
+                Err(why) => notes.lost(rule, why),
+            },
+            _ => notes.lost(rule, "it has a text and its replacement"),
+        }
+    }
+    if rules.is_empty() && table.get("host").is_some() {
+        default(&mut rewritten);
+    }
+    if !rewritten.is_empty() {
+        table.set("rewrite-location", Value::Table(rewritten));
+    }
+    for (name, key) in [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")] {
+        let mut replaced = Vec::new();
+        for rule in settings.nearest(name) {
+            notes.translated(rule);
+            if let (Some(from), Some(to)) = (rule.word(0), rule.word(1)) {
+                match flow.variables.resolve(&flow.filled(&Text::of(to)), Use::Message) {
+                    Ok(to) => replaced.push((from.to_owned(), Value::Text(to.written()))),
+                    Err(why) => notes.lost(rule, why),
+                }
+            }
+        }
+        if !replaced.is_empty() {
+            table.set(key, Value::Table(replaced));
+        }
+    }
+    let flags: Vec<(String, Value)> = settings
+        .nearest("proxy_cookie_flags")
+        .into_iter()
+        .inspect(|rule| notes.translated(rule))
+        .filter_map(|rule| {
+            let name = rule.word(0)?.replace('~', "");
+            let name = if rule.word(0) == Some("~") { "*".to_owned() } else { name };
+            Some((name, Value::list(rule.texts().skip(1).map(str::to_owned))))
+        })
+        .collect();
+    if !flags.is_empty() {
+        table.set("cookie-flags", Value::Table(flags));
+    }
+}
+
+/// Times and buffers of the route.
+fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = flow.server.notes();
+    let time = |name: &str| {
+        let directive = settings.nearest_of(&[&format!("proxy_{name}"), &format!("grpc_{name}")]).first().copied()?;
+        let value = directive.word(0).and_then(milliseconds);
+        match value {
+            Some(_) => notes.translated(directive),
+            None => notes.lost(directive, "this is no duration"),
+        }
+        value.filter(|value| *value != 60_000)
+    };
+    if let Some(read) = time("read_timeout") {
+        table.set("response-timeout", super::units::written_duration(read));
+        table.set("transfer-timeout", super::units::written_duration(read));
+    }
+    if let Some(send) = time("send_timeout")
+        && table.get("transfer-timeout").is_none()
+    {
+        table.set("transfer-timeout", super::units::written_duration(send));
+    }
+    if let Some(buffering) = settings.nearest_one("proxy_buffering") {
+        notes.translated(buffering);
+        if settings.is_on("proxy_buffering") == Some(false) {
+            table.set("buffer-responses", "off");
+        }
+    }
+    if settings.is_on("underscores_in_headers") == Some(true) {
+        settings.nearest("underscores_in_headers").into_iter().for_each(|directive| notes.translated(directive));
+        table.set("underscores-in-headers", Value::Bool(true));
+    }
+}

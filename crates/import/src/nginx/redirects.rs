@@ -1,0 +1,155 @@
+//! `return` and `rewrite`: responses, redirects and other paths.
+
+use std::rc::Rc;
+
+use super::{
+    flow::Flow,
+    handler::{Handler, HandlerKind},
+    matching::Match,
+    route::Route,
+    scope::Scope,
+    text::{Text, Use},
+};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
+
+/// The handler of a `return`.
+pub(super) fn of_return<'tree>(
+    flow: &Flow<'_, 'tree>,
+    directive: &'tree Directive,
+    scope: &Rc<Scope<'tree>>,
+) -> Result<Handler, String> {
+    let words: Vec<&str> = directive.texts().collect();
+    let (status, text) = match words.as_slice() {
+        [url] if url.starts_with("http://") || url.starts_with("https://") || url.starts_with("$scheme") => {
+            (302, Some(*url))
+        }
+        [status] => (status.parse().map_err(|_| "the status is no number")?, None),
+        [status, text] => (status.parse().map_err(|_| "the status is no number")?, Some(*text)),
+        _ => return Err("`return` has a status and a text".to_owned()),
+    };
+    let mut table = Table::default();
+    match (status, text) {
+        (444, _) => {
+            table.set("close", Value::Bool(true));
+            Ok(Handler { kind: HandlerKind::Respond, table, rewrite: None })
+        }
+        (301 | 302 | 303 | 307 | 308, Some(url)) => {
+            let to = redirect_text(flow, directive, &Text::of(url))?;
+            let keeps_query = ["?", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
+            table.set("to", if keeps_query { to } else { format!("{to}?") });
+            set_status(&mut table, status);
+            Ok(Handler { kind: HandlerKind::Redirect, table, rewrite: None })
+        }
+        (200..=599, text) => {
+            if status != 200 {
+                table.set("status", Value::Number(status));
+            }
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                let body = flow.variables.resolve(&flow.filled(&Text::of(text)), Use::Message)?;
+                table.set("body", body.written());
+                table.set_some("type", media_type(scope));
+            } else if status == 200 && text.is_none() {
+                table.set("status", Value::Number(200));
+            }
+            Ok(Handler { kind: HandlerKind::Respond, table, rewrite: None })
+        }
+        _ => Err(format!("Serow responds with statuses from 200 to 599, and not with {status}")),
+    }
+}
+
+/// The media type of a text that `return` sends, where it is not that of Serow.
+fn media_type(scope: &Scope<'_>) -> Option<String> {
+    let added = scope.nearest("add_header");
+    let content_type = added.iter().find(|field| field.word(0).is_some_and(|name| name.eq_ignore_ascii_case("content-type")));
+    let default = scope.nearest_one("default_type");
+    let text = content_type.and_then(|field| field.word(1)).or_else(|| default.and_then(|default| default.word(0)))?;
+    (text != "text/plain").then(|| text.to_owned())
+}
+
+/// The target of a redirect with the variables that can stand in one.
+fn redirect_text(flow: &Flow<'_, '_>, directive: &Directive, target: &Text) -> Result<String, String> {
+    let mut text = Text::default();
+    for part in &flow.filled(target).parts {
+        let single = Text { parts: vec![part.clone()] };
+        match single.variable() {
+            Some("http_host") => {
+                let why = "the host of the redirect is `$host`, without the port of the request's Host";
+                flow.server.notes().differs(directive, why);
+                text.push_text(&Text::of("$host"));
+            }
+            Some("server_name") => match flow.server.first_name() {
+                Some(name) => text.push_literal(name),
+                None => text.push_text(&Text::of("$host")),
+            },
+            _ => text.push_text(&flow.variables.resolve(&single, Use::Message)?),
+        }
+    }
+    Ok(text.written().replace('*', "%2A"))
+}
+
+/// Sets a status where it is not that of Serow's redirects.
+fn set_status(table: &mut Table, status: u64) {
+    if status != 302 {
+        table.set("status", Value::Number(status));
+    }
+}
+
+/// Adds what a `rewrite` does with the requests that it matches.
+pub(super) fn of_rewrite<'tree>(
+    flow: &mut Flow<'_, 'tree>,
+    directive: &'tree Directive,
+    scope: &Rc<Scope<'tree>>,
+    matching: &Match,
+    target: &Text,
+    is_last: bool,
+) -> Result<(), String> {
+    let flag = directive.word(2).unwrap_or_default();
+    let begins_url = ["http://", "https://"].iter().any(|start| target.leading().starts_with(start))
+        || matches!(target.parts.first(), Some(super::text::Part::Variable(name)) if name == "scheme");
+    if begins_url || flag == "redirect" || flag == "permanent" {
+        let mut table = Table::default();
+        table.set("to", with_query(&redirect_text(flow, directive, target)?));
+        set_status(&mut table, if flag == "permanent" { 301 } else { 302 });
+        let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
+        let mut route = Route::new(matching.clone());
+        flow.server.policies(flow, scope, &handler, &mut route.table);
+        flow.push(route, directive);
+        return Ok(());
+    }
+    let path = flow.variables.resolve(target, Use::Message)?;
+    let path = with_query(&path.written().replace('*', "%2A"));
+    let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
+    match (flag, flow.content.clone()) {
+        ("break", Some(content)) => {
+            content.append_rewritten(flow, scope, matching, path);
+            Ok(())
+        }
+        ("" | "last", Some(_)) if flag == "last" || is_last => {
+            let mut route = Route::new(matching.clone());
+            let again = vec![("to".to_owned(), Value::Text(path)), ("restart".to_owned(), Value::Bool(true))];
+            route.table.set("rewrite", Value::Table(again));
+            flow.push(route, directive);
+            Ok(())
+        }
+        ("", Some(_)) => Err("after a rewrite without a flag, nginx goes on with the directives below, and the new path: \
+                              write `last` behind it, or one expression"
+            .to_owned()),
+        (_, None) => {
+            let mut route = Route::new(matching.clone());
+            route.table.set("rewrite", path);
+            flow.push(route, directive);
+            Ok(())
+        }
+        (flag, Some(_)) => Err(format!("`{flag}` is no flag of `rewrite`")),
+    }
+}
+
+/// A target with the query of the request behind its own, as `rewrite` of nginx appends it.
+pub(super) fn with_query(target: &str) -> String {
+    let has_arguments = target.contains('?') && !target.ends_with('?');
+    let names_query = target.contains("$args") || target.contains("$query_string");
+    if has_arguments && !names_query { format!("{target}&$args") } else { target.to_owned() }
+}

@@ -1,0 +1,64 @@
+//! Blocks around a directive, from which it inherits.
+
+use std::{iter, rc::Rc};
+
+use crate::grammar::directive::Directive;
+
+/// A block with those around it: `http`, `server`, `location`, `if`.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope<'tree> {
+    /// The directives in the block.
+    pub(crate) directives: &'tree [Directive],
+    /// The block around.
+    parent: Option<Rc<Scope<'tree>>>,
+}
+
+impl<'tree> Scope<'tree> {
+    /// The outermost block.
+    pub(crate) fn outermost(directives: &'tree [Directive]) -> Rc<Self> {
+        Rc::new(Self { directives, parent: None })
+    }
+
+    /// A block in this one.
+    pub(crate) fn inner(self: &Rc<Self>, opening: &'tree Directive) -> Rc<Self> {
+        Rc::new(Self { directives: opening.children(), parent: Some(Rc::clone(self)) })
+    }
+
+    /// The directives with this name in this very block.
+    pub(crate) fn own<'a>(&self, name: &'a str) -> impl DoubleEndedIterator<Item = &'tree Directive> + use<'tree, 'a> {
+        self.directives.iter().filter(move |directive| directive.name() == name)
+    }
+
+    /// The first one with this name in this very block.
+    pub(crate) fn own_one(&self, name: &str) -> Option<&'tree Directive> {
+        self.own(name).next()
+    }
+
+    /// The blocks from this one outwards.
+    fn outwards(&self) -> impl Iterator<Item = &Self> {
+        iter::successors(Some(self), |scope| scope.parent.as_deref())
+    }
+
+    /// The directives with one of these names in the nearest block that has any: a set, which replaces that of outer blocks.
+    pub(crate) fn nearest_of(&self, names: &[&str]) -> Vec<&'tree Directive> {
+        let of = |scope: &Self| -> Vec<&'tree Directive> {
+            scope.directives.iter().filter(|directive| names.contains(&directive.name())).collect()
+        };
+        self.outwards().map(of).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// The directives with this name in the nearest block that has any.
+    pub(crate) fn nearest(&self, name: &str) -> Vec<&'tree Directive> {
+        self.nearest_of(&[name])
+    }
+
+    /// The one with this name in the nearest block that has it.
+    pub(crate) fn nearest_one(&self, name: &str) -> Option<&'tree Directive> {
+        self.outwards().find_map(|scope| scope.own_one(name))
+    }
+
+    /// Whether a directive like `sendfile` is on in the nearest block that has it.
+    pub(crate) fn is_on(&self, name: &str) -> Option<bool> {
+        self.nearest_one(name).map(|directive| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case("on")))
+    }
+}

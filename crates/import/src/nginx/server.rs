@@ -1,0 +1,308 @@
+//! A server: its names, its routes, and the parts that several of them need.
+
+use std::rc::Rc;
+
+use super::{
+    content::Content,
+    flow::Flow,
+    import::Import,
+    locations::{Choice, Kind, Location},
+    matching::{self, Match},
+    policies,
+    route::Route,
+    scope::Scope,
+    handler::Handler,
+    text::{Text, Use, Variables},
+};
+use crate::{
+    grammar::directive::Directive,
+    report::Notes,
+    settings::{table::Table, value::Value},
+};
+
+/// A server.
+#[derive(Debug)]
+pub(crate) struct Server<'a, 'tree> {
+    pub(crate) import: &'a Import<'tree>,
+    pub(crate) directive: &'tree Directive,
+    pub(crate) scope: Rc<Scope<'tree>>,
+    root: &'a Location<'tree>,
+    names: &'a [String],
+}
+
+/// The folder of a location.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder<'tree> {
+    /// `root` or `alias`.
+    pub(crate) directive: Option<&'tree Directive>,
+    /// The path.
+    pub(crate) path: String,
+    /// Whether the location's prefix is left out of the path below it.
+    pub(crate) is_alias: bool,
+}
+
+/// How many named locations may lead to each other, as in nginx.
+const DEEPEST_NAMES: usize = 10;
+
+impl<'a, 'tree> Server<'a, 'tree> {
+    pub(crate) fn new(
+        import: &'a Import<'tree>,
+        directive: &'tree Directive,
+        scope: &Rc<Scope<'tree>>,
+        root: &'a Location<'tree>,
+        names: &'a [String],
+    ) -> Self {
+        Self { import, directive, scope: Rc::clone(scope), root, names }
+    }
+
+    pub(crate) fn notes(&self) -> &'a Notes {
+        &self.import.notes
+    }
+
+    /// The first of its names that is one.
+    pub(crate) fn first_name(&self) -> Option<&str> {
+        self.names.iter().map(String::as_str).find(|name| !name.is_empty() && !name.contains(['*', '~', '_']))
+    }
+
+    pub(crate) fn is_server(&self, scope: &Rc<Scope<'tree>>) -> bool {
+        Rc::ptr_eq(scope, &self.scope)
+    }
+
+    /// Notes that a directive and those in it never act.
+    pub(crate) fn unreached(&self, directive: &Directive) {
+        self.notes().no_line(directive, "no request gets there");
+        directive.children().iter().for_each(|inner| self.unreached(inner));
+    }
+
+    /// Notes that a directive and those in it have no translation.
+    pub(crate) fn lose(&self, directive: &Directive, why: impl Into<String>) {
+        let why = why.into();
+        self.notes().lost(directive, why.clone());
+        for inner in directive.children() {
+            if !self.notes().has(inner) {
+                self.notes().lost(inner, format!("it is in `{}`, which has no translation", directive.name()));
+            }
+        }
+    }
+
+    /// The routes of the server, in their order.
+    pub(crate) fn routes(&'a self) -> Vec<Route> {
+        let mut variables = self.import.variables.borrow().clone();
+        let folder = self.folder_of(&self.scope).map(|folder| folder.path);
+        if let Some(folder) = &folder {
+            variables.set("document_root", Text::of(folder));
+            variables.set("realpath_root", Text::of(folder));
+        }
+        let mut flow = Flow::new(self, variables, None);
+        let reaches_locations = flow.run(&self.scope, &Match::all());
+        let mut routes = std::mem::take(&mut flow.routes);
+        let variables = flow.variables;
+        if !reaches_locations {
+            self.root.all().into_iter().for_each(|location| self.unreached(location.directive));
+            return routes;
+        }
+        for choice in self.root.order() {
+            match choice {
+                Choice::Location(location, within) => {
+                    let matching = Match::of(location, within);
+                    routes.extend(self.location(location, &matching, &variables, 0));
+                }
+                Choice::AddSlash(location, path) => {
+                    let mut route = Route::new(Match::exact(&path));
+                    let to = ("to".to_owned(), Value::Text(format!("{path}/")));
+                    route.table.set("redirect", Value::Table(vec![to, ("status".to_owned(), Value::Number(301))]));
+                    self.notes().translated(location.directive);
+                    routes.push(route);
+                }
+            }
+        }
+        routes
+    }
+
+    /// The routes of a location for these requests.
+    fn location(&'a self, location: &Location<'tree>, matching: &Match, variables: &Variables, depth: usize) -> Vec<Route> {
+        if !self.is_server(&location.scope) {
+            self.notes().translated(location.directive);
+        }
+        let mut variables = variables.clone();
+        if let Some(folder) = self.folder_of(&location.scope) {
+            variables.set("document_root", Text::of(&folder.path));
+            variables.set("realpath_root", Text::of(&folder.path));
+        }
+        let prefix = match &location.kind {
+            Kind::Prefix { path, .. } | Kind::Exact(path) => Some(path.clone()),
+            Kind::Expression(_) | Kind::Named(_) => None,
+        };
+        let content =
+            Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
+        let mut flow = Flow::new(self, variables, Some(content.clone()));
+        if self.is_server(&location.scope) {
+            content.append(&mut flow, &location.scope, matching, false);
+        } else {
+            flow.run(&location.scope, matching);
+        }
+        if location.scope.own_one("internal").is_some() {
+            flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+        }
+        flow.routes
+    }
+
+    /// Appends the routes of a named location for these requests.
+    pub(crate) fn append_named(
+        &'a self,
+        flow: &mut Flow<'_, 'tree>,
+        name: &str,
+        matching: &Match,
+        depth: usize,
+    ) -> Result<(), String> {
+        if depth >= DEEPEST_NAMES {
+            return Err(format!("named locations lead in a circle at @{name}"));
+        }
+        let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
+        flow.routes.extend(self.location(location, matching, &flow.variables, depth + 1));
+        Ok(())
+    }
+
+    /// The routes of a named location that error pages lead to.
+    pub(crate) fn named_for_errors(&'a self, name: &str) -> Result<Vec<Route>, String> {
+        let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
+        let mut routes = self.location(location, &Match::all(), &self.import.variables.borrow(), 1);
+        for route in &mut routes {
+            route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
+            route.table.set("internal", Value::Bool(true));
+        }
+        Ok(routes)
+    }
+
+    /// The location that nginx chooses for a path, if an exact location or a prefix decides.
+    pub(crate) fn location_for(&self, path: &str) -> Option<&'a Location<'tree>> {
+        let all = self.root.all();
+        let exact = all.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if own == path));
+        let of_prefix = || {
+            all.iter()
+                .filter_map(|location| match &location.kind {
+                    Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => Some((prefix.len(), location)),
+                    _ => None,
+                })
+                .max_by_key(|(length, _)| *length)
+                .map(|(_, location)| location)
+        };
+        exact.or_else(of_prefix).copied()
+    }
+
+    /// The location that nginx chooses for a script such as `/index.php`.
+    pub(crate) fn script_location(&self, script: &str) -> Option<&'a Location<'tree>> {
+        let script = format!("/{}", script.trim_start_matches('/'));
+        let all = self.root.all();
+        let exact = all.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if *own == script));
+        let expression = || {
+            all.iter().find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
+        };
+        exact.or_else(expression).copied().or_else(|| self.location_for(&script))
+    }
+
+    /// All locations.
+    pub(crate) fn locations(&self) -> Vec<&'a Location<'tree>> {
+        self.root.all()
+    }
+
+    /// The folder that `root` or `alias` names for a block.
+    pub(crate) fn folder_of(&self, scope: &Scope<'tree>) -> Option<Folder<'tree>> {
+        let found = scope.nearest_of(&["root", "alias"]);
+        let directive = *found.last()?;
+        let path = self.import.path(directive.word(0)?);
+        Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
+    }
+
+    /// Sets the folder of a handler.
+    pub(crate) fn set_folder(
+        &self,
+        content: &Content<'tree>,
+        settings: &Scope<'tree>,
+        variables: &Variables,
+        table: &mut Table,
+    ) -> Result<(), String> {
+        // nginx's default is the folder `html` beside its own.
+        let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
+        let folder = self.folder_of(settings).unwrap_or(default);
+        if let Some(directive) = folder.directive {
+            self.notes().translated(directive);
+        }
+        let path = variables.resolve(&Text::of(&folder.path), Use::Message)?;
+        let path = path.literal().ok_or("Serow's folders have no variables in their path: write a route for each")?;
+        if !folder.is_alias {
+            table.set("root", path);
+            return Ok(());
+        }
+        let Some(prefix) = &content.prefix else {
+            return Err("`alias` in a location with an expression has no translation".to_owned());
+        };
+        if prefix.ends_with('/') != path.ends_with('/') {
+            return Err(format!(
+                "`alias` and its location have to end in the same way, with a slash or without: nginx serves {path} followed \
+                 by the rest of the path"
+            ));
+        }
+        table.set("root", path.trim_end_matches('/'));
+        table.set("strip-prefix", Value::Bool(true));
+        Ok(())
+    }
+
+    /// Sets the keys of `files` that do not depend on the folder.
+    pub(crate) fn set_files(&self, settings: &Scope<'tree>, table: &mut Table) {
+        policies::files::set(self, settings, table);
+    }
+
+    /// Sets the keys around a handler, and the handler.
+    pub(crate) fn policies(
+        &self,
+        flow: &Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        handler: &Handler,
+        table: &mut Table,
+    ) {
+        policies::set(self, flow, settings, handler, table);
+    }
+
+    /// The text of a path of a file, with the folder in place of `$document_root` and `$request_filename`.
+    pub(crate) fn path_text(&self, text: &Text, scope: &Scope<'tree>, variables: &Variables) -> Result<String, String> {
+        let folder = self.folder_of(scope).map(|folder| folder.path);
+        let mut path = Text::default();
+        for part in &text.parts {
+            let single = Text { parts: vec![part.clone()] };
+            match (single.variable(), &folder) {
+                (Some("request_filename"), Some(folder)) => path.push_text(&Text::of(&format!("{folder}$uri"))),
+                (Some("document_root" | "realpath_root"), Some(folder)) => path.push_literal(folder),
+                _ => path.push_text(&variables.resolve(&single, Use::Message)?),
+            }
+        }
+        Ok(path.written())
+    }
+
+    /// The condition for requests with a Referer that `valid_referers` does not name.
+    pub(crate) fn invalid_referer(&self, directive: &Directive) -> Result<matching::Condition, String> {
+        let all = self.locations();
+        let scopes = all.iter().map(|location| &location.scope).chain([&self.scope]);
+        let holds = |scope: &&Rc<Scope<'tree>>| scope.directives.iter().any(|inner| std::ptr::eq(inner, directive));
+        let scope = scopes.into_iter().find(holds).ok_or("`valid_referers` is not beside it")?;
+        let valid = scope.nearest("valid_referers");
+        let mut patterns = Vec::new();
+        for word in valid.iter().flat_map(|directive| directive.texts()) {
+            match word {
+                "none" => patterns.push("!".to_owned()),
+                "blocked" => patterns.push("!~^[^/]*$".to_owned()),
+                "server_names" => patterns.extend(self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name)))),
+                word if word.starts_with('~') => patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^'))),
+                word => {
+                    let host = super::pattern::escaped(word).replace("\\*", "[^/]*");
+                    patterns.push(format!("!~*^https?://{host}(:|/|$)"));
+                }
+            }
+        }
+        valid.iter().for_each(|directive| self.notes().translated(directive));
+        if patterns.is_empty() {
+            return Err("there is no `valid_referers` for it".to_owned());
+        }
+        Ok(matching::Condition { kind: "header", name: "Referer".to_owned(), patterns })
+    }
+}

@@ -1,0 +1,125 @@
+//! Settings as a person would write them: keys that all routes share stand in the site, those of all sites at the root.
+
+use crate::settings::{
+    file::{SettingsFile, SiteTable},
+    table::Table,
+    value::Value,
+};
+
+/// Keys that a site can have for all its routes, in place of each.
+const OF_SITES: &[&str] = &[
+    "headers", "response-headers", "max-body", "access-log", "compress", "error-pages", "intercept", "rate", "rate-after", "allow",
+    "deny", "basic", "forward-auth", "satisfy", "limits", "max-requests-per-client", "body-timeout", "cache",
+];
+
+/// Keys that do nothing in a redirect or a fixed response, so that those of the site do not change it.
+const OF_CONTENT: &[&str] = &[
+    "max-body", "compress", "intercept", "rate", "rate-after", "allow", "deny", "basic", "forward-auth", "satisfy", "limits",
+    "max-requests-per-client", "body-timeout", "cache",
+];
+
+/// Moves settings to where a person would write them.
+pub(crate) fn tidy(file: &mut SettingsFile) {
+    for site in &mut file.sites {
+        share(site);
+        shorten(site);
+    }
+    lift(file, "max-body", Some(Value::from("10M")));
+    lift(file, "access-log", None);
+    split_log(&mut file.root);
+}
+
+/// Whether a text names a variable.
+pub(crate) fn names_variable(text: &str, name: &str) -> bool {
+    let ends = |behind: &str| !behind.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    let is_named = |(position, _): (usize, &str)| ends(&text[position + name.len() + 1..]);
+    text.match_indices(&format!("${name}")).any(is_named)
+        || text.contains(&format!("${{{name}}}"))
+        || text.contains(&format!("{{ {name} = "))
+        || text.contains(&format!(", {name} = "))
+}
+
+fn is_content(route: &Table) -> bool {
+    !["respond", "redirect"].iter().any(|key| route.get(key).is_some()) && !is_rewrite(route)
+}
+
+fn is_rewrite(route: &Table) -> bool {
+    route.get("rewrite").is_some() && !["files", "proxy", "php"].iter().any(|key| route.get(key).is_some())
+}
+
+/// Moves keys that all routes have with the same value into the site.
+fn share(site: &mut SiteTable) {
+    for key in OF_SITES {
+        let applies = |route: &&Table| match OF_CONTENT.contains(key) {
+            true => is_content(route),
+            false => !is_rewrite(route),
+        };
+        let mut values = site.routes.iter().filter(applies).map(|route| route.get(key));
+        let Some(Some(first)) = values.next() else { continue };
+        let first = first.clone();
+        // With a single route, all keys are better beside its handler, unless the site is that route.
+        if !values.all(|value| value == Some(&first)) {
+            continue;
+        }
+        site.table.set(key, first);
+        site.routes.iter_mut().for_each(|route| {
+            route.remove(key);
+        });
+    }
+}
+
+/// A site with a single route for all paths is its handler.
+fn shorten(site: &mut SiteTable) {
+    let [route] = site.routes.as_mut_slice() else { return };
+    let is_all = route.get("path") == Some(&Value::from("/*"));
+    let handlers = ["files", "proxy", "php"];
+    let others = route.entries.iter().filter(|(key, _)| key != "path" && !handlers.contains(&key.as_str())).count();
+    if is_all && others == 0 && is_content(route) && route.comments.is_empty() {
+        route.remove("path");
+        let mut entries = std::mem::take(&mut route.entries);
+        site.table.entries.append(&mut entries);
+        site.routes.clear();
+    }
+}
+
+/// Moves a key that all sites have with the same value to the root.
+fn lift(file: &mut SettingsFile, key: &str, default: Option<Value>) {
+    let mut counts: Vec<(Value, usize)> = Vec::new();
+    let applies = |site: &SiteTable| key == "access-log" || site.routes.is_empty() || site.routes.iter().any(is_content);
+    let concerned: Vec<usize> = (0..file.sites.len()).filter(|index| applies(&file.sites[*index])).collect();
+    for index in &concerned {
+        if let Some(value) = file.sites[*index].table.get(key) {
+            match counts.iter_mut().find(|(other, _)| other == value) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((value.clone(), 1)),
+            }
+        }
+    }
+    let is_everywhere = concerned.iter().all(|index| {
+        let site = &file.sites[*index];
+        site.table.get(key).is_some() || site.routes.iter().all(|route| route.get(key).is_some() || !is_content(route))
+    });
+    let Some((most, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return };
+    if !is_everywhere || key == "access-log" && matches!(most, Value::List(_)) {
+        return;
+    }
+    for index in concerned {
+        let table = &mut file.sites[index].table;
+        if table.get(key) == Some(&most) {
+            table.remove(key);
+        }
+    }
+    if Some(&most) != default.as_ref() && most != Value::from("off") {
+        file.root.set(key, most);
+    }
+}
+
+/// The log of the root has its format in a key of its own.
+fn split_log(root: &mut Table) {
+    let Some(Value::Table(entries)) = root.get("access-log").cloned() else { return };
+    let plain = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+    if let (2, Some(file), Some(format)) = (entries.len(), plain("file"), plain("format")) {
+        root.set("access-log", file);
+        root.set("access-log-format", format);
+    }
+}
