@@ -42,6 +42,22 @@ impl Report {
         !self.lines.iter().any(|line| matches!(line.outcome, Outcome::Lost(_)))
     }
 
+    /// A line for each directive, also those that are translated.
+    #[must_use]
+    pub fn all(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            let outcome = match &line.outcome {
+                Outcome::Translated => "translated".to_owned(),
+                Outcome::NoLine(why) => format!("needs no line: {why}"),
+                Outcome::Differs(why) => format!("differs: {why}"),
+                Outcome::Lost(why) => format!("NOT TRANSLATED: {why}"),
+            };
+            text.push_str(&format!("{}: {}\n    {outcome}\n", line.place, line.directive));
+        }
+        text
+    }
+
     /// The number of directives with this kind of outcome: translated, without a line, with a difference, lost.
     #[must_use]
     pub fn counts(&self) -> [usize; 4] {
@@ -146,11 +162,8 @@ impl Notes {
         let outcomes = self.outcomes.borrow();
         for directive in directives {
             let noted = outcomes.get(directive.number).map(Vec::as_slice).unwrap_or_default();
-            let line = |outcome: Outcome| Line {
-                place: directive.place.clone(),
-                directive: directive.quoted(),
-                outcome,
-            };
+            let line =
+                |outcome: Outcome| Line { place: directive.place.clone(), directive: directive.quoted(), outcome };
             let remarks = noted.iter().filter(|outcome| matches!(outcome, Outcome::Differs(_) | Outcome::Lost(_)));
             let before = report.lines.len();
             report.lines.extend(remarks.cloned().map(line));

@@ -182,7 +182,7 @@ impl fmt::Display for RouterError {
             }
             Self::WithoutHostsTwice { earlier, .. } => {
                 let earlier = earlier + 1;
-                write!(formatter, ": site {earlier} has no hosts either, which means all others: name the hosts of one")
+                write!(formatter, ": site {earlier} is for all other hosts, too: name the hosts of one")
             }
             Self::Unreachable { earlier, .. } => {
                 let earlier = earlier + 1;

@@ -73,7 +73,7 @@ impl SiteContent {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct SiteSettings {
-    /// Hosts of the site: example.com, or *.example.com for all its subdomains [default: all hosts of no other site]
+    /// Hosts of the site: example.com, *.example.com for all its subdomains, or * for all that no other site has [default: all hosts of no other site]
     ///
     /// An exact name takes precedence over a pattern, and a longer pattern over a shorter one. A request for a host
     /// that no site has receives 421.

@@ -31,11 +31,18 @@ pub(crate) struct Content<'tree> {
 }
 
 /// Directives that pass requests to another server.
-pub(super) const PASSES: &[&str] = &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+pub(super) const PASSES: &[&str] =
+    &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
 
 impl<'tree> Content<'tree> {
     /// Appends routes for the requests, with the settings of a block: of the location, or of an `if` in it.
-    pub(crate) fn append(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, in_if: bool) {
+    pub(crate) fn append(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        in_if: bool,
+    ) {
         self.append_content(flow, settings, matching, in_if, None);
     }
 
@@ -60,10 +67,12 @@ impl<'tree> Content<'tree> {
     ) {
         let pass = |scope: &Scope<'tree>| PASSES.iter().find_map(|name| scope.own_one(name));
         let passing = pass(settings).or_else(|| pass(&self.scope));
-        let candidates = self.scope.own_one("try_files").or_else(|| self.scope.nearest_one("try_files").filter(|_| {
-            // Only the server's own is for paths that no location takes.
-            flow.server.is_server(&self.scope)
-        }));
+        let candidates = self.scope.own_one("try_files").or_else(|| {
+            self.scope.nearest_one("try_files").filter(|_| {
+                // Only the server's own is for paths that no location takes.
+                flow.server.is_server(&self.scope)
+            })
+        });
         if let Some(candidates) = candidates.filter(|_| !in_if && rewrite.is_none()) {
             self.try_files(flow, candidates, matching, passing);
             return;
@@ -182,7 +191,9 @@ impl<'tree> Content<'tree> {
             }
             let mut handler = self.files(flow, &scope, None)?;
             let mut shapes = vec![written];
-            while let Some(next) = rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html")) {
+            while let Some(next) =
+                rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html"))
+            {
                 shapes.push(next.written());
             }
             let has_folders = shapes.iter().any(|shape| shape == "$uri/" || shape == "$uri/index.html");
@@ -219,11 +230,15 @@ impl<'tree> Content<'tree> {
         let text = flow.variables.resolve(text, Use::Message)?;
         let mut path = Text::default();
         path.push_literal(folder.path.trim_end_matches('/'));
-        if !text.leading().starts_with('/') && text.variable() != Some("uri") && !matches!(text.parts.first(), Some(super::text::Part::Variable(name)) if name == "uri") {
+        if !text.leading().starts_with('/')
+            && text.variable() != Some("uri")
+            && !matches!(text.parts.first(), Some(super::text::Part::Variable(name)) if name == "uri")
+        {
             path.push_literal("/");
         }
         path.push_text(&text);
-        let condition = super::matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
+        let condition =
+            super::matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
         let mut handler = Handler { kind: HandlerKind::Files, table: Table::default(), rewrite: Some(text.written()) };
         handler.table.set("root", folder.path.as_str());
         flow.server.set_files(&scope, &mut handler.table);
@@ -262,7 +277,8 @@ impl<'tree> Content<'tree> {
         let target = if target.contains('?') { target } else { format!("{target}?") };
         let mut route = Route::new(matching.clone());
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
-        let again = vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
+        let again =
+            vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
         route.table.set("rewrite", Value::Table(again));
         flow.push(route, candidates);
     }
@@ -279,7 +295,9 @@ impl<'tree> Content<'tree> {
     ) {
         let scope = Rc::clone(&self.scope);
         let is_script = passing.name() == "fastcgi_pass";
-        if is_script && last.literal().is_some_and(|last| last.starts_with('=')) || texts.iter().all(|text| text.written() == "$uri") && is_script {
+        if is_script && last.literal().is_some_and(|last| last.starts_with('='))
+            || texts.iter().all(|text| text.written() == "$uri") && is_script
+        {
             match self.pass(flow, passing, &scope, matching, None) {
                 Ok(Some(handler)) => self.push(flow, &scope, matching, &handler, passing),
                 Ok(None) => {}

@@ -221,7 +221,8 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         kind: Existing,
         negated: bool,
     ) -> Result<Match, String> {
-        let scope = self.content.as_ref().map_or_else(|| Rc::clone(&self.server.scope), |content| Rc::clone(&content.scope));
+        let scope =
+            self.content.as_ref().map_or_else(|| Rc::clone(&self.server.scope), |content| Rc::clone(&content.scope));
         let path = self.server.path_text(&self.filled(&condition.operand), &scope, &self.variables)?;
         let mark = if negated { "!" } else { "" };
         let patterns = match kind {
@@ -250,10 +251,13 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             Err(why) => {
                 notes.lost(directive, why);
                 // Requests that nginx answers here must not get to what follows.
-                route.table.set("respond", crate::settings::value::Value::Table(vec![(
-                    "status".to_owned(),
-                    crate::settings::value::Value::Number(501),
-                )]));
+                route.table.set(
+                    "respond",
+                    crate::settings::value::Value::Table(vec![(
+                        "status".to_owned(),
+                        crate::settings::value::Value::Number(501),
+                    )]),
+                );
                 route.table.comment(format!("{}: not translated", directive.place));
                 self.routes.push(route);
             }

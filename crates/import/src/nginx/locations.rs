@@ -119,7 +119,8 @@ impl<'tree> Location<'tree> {
             prefix.append_order(behind, &inside, order);
         }
         for prefix in &simple {
-            let is_longest = |path: &str| self.longest_prefix(path).is_some_and(|longest| std::ptr::eq(longest, *prefix));
+            let is_longest =
+                |path: &str| self.longest_prefix(path).is_some_and(|longest| std::ptr::eq(longest, *prefix));
             prefix.append_exact(&is_longest, within, order);
         }
         for expression in expressions {
@@ -147,7 +148,8 @@ impl<'tree> Location<'tree> {
 
     /// The nested location that nginx chooses by its prefix.
     fn longest_prefix(&self, path: &str) -> Option<&Self> {
-        let fitting = self.nested.iter().filter(|location| location.prefix().is_some_and(|prefix| path.starts_with(prefix)));
+        let fitting =
+            self.nested.iter().filter(|location| location.prefix().is_some_and(|prefix| path.starts_with(prefix)));
         fitting.max_by_key(|location| location.prefix().map(str::len))
     }
 
@@ -192,7 +194,8 @@ impl<'tree> Location<'tree> {
         };
         // A path below one that is a block has to be one, too, before it.
         let is_below_block = |path: &str| {
-            all.iter().any(|(other, location)| other.len() < path.len() && path.starts_with(other) && is_own_block(location))
+            all.iter()
+                .any(|(other, location)| other.len() < path.len() && path.starts_with(other) && is_own_block(location))
         };
         let (blocks, simple): (Vec<_>, Vec<_>) =
             all.iter().partition(|(path, location)| is_own_block(location) || is_below_block(path));
@@ -219,10 +222,9 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
     // The sign may stand at the path without a space, as in `location ~^/a`.
     let (sign, path) = match words.as_slice() {
         [sign, path] => (*sign, *path),
-        [word] => ["~*", "^~", "~", "="]
-            .iter()
-            .find_map(|sign| Some((*sign, word.strip_prefix(sign)?)))
-            .unwrap_or(("", word)),
+        [word] => {
+            ["~*", "^~", "~", "="].iter().find_map(|sign| Some((*sign, word.strip_prefix(sign)?))).unwrap_or(("", word))
+        }
         _ => return Err("a location has one path, with a sign before it or without".to_owned()),
     };
     match sign {
@@ -252,7 +254,10 @@ fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
 
 fn needed_by_prefix(location: &Location<'_>, within: &[Within]) -> Vec<Within> {
     let path = location.prefix().unwrap_or_default();
-    innermost(within).into_iter().filter(|within| !matches!(within, Within::Prefix(prefix) if path.starts_with(prefix))).collect()
+    innermost(within)
+        .into_iter()
+        .filter(|within| !matches!(within, Within::Prefix(prefix) if path.starts_with(prefix)))
+        .collect()
 }
 
 /// The conditions without prefixes that a longer one implies.
@@ -263,5 +268,8 @@ fn innermost(within: &[Within]) -> Vec<Within> {
         })
     };
     let pairs = within.iter().enumerate();
-    pairs.filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position))).map(|(_, within)| within.clone()).collect()
+    pairs
+        .filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position)))
+        .map(|(_, within)| within.clone())
+        .collect()
 }

@@ -94,7 +94,9 @@ impl Pattern {
         let rest = rest.strip_prefix("\\.")?.strip_suffix('$')?;
         let endings = match rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
             // A group that is not named `(?:` can be named by its number.
-            Some(group) => group.strip_prefix("?:").unwrap_or(group).split('|').map(literal_of).collect::<Option<Vec<_>>>()?,
+            Some(group) => {
+                group.strip_prefix("?:").unwrap_or(group).split('|').map(literal_of).collect::<Option<Vec<_>>>()?
+            }
             None => vec![literal_of(rest)?],
         };
         let is_plain = |ending: &String| !ending.is_empty() && !ending.contains(['*', '/']);
@@ -108,7 +110,9 @@ impl Pattern {
         }
         let start = self.expression.strip_prefix('^')?;
         let start = start.strip_suffix("(.*)$").or_else(|| start.strip_suffix("(.*)"))?;
-        literal_of(start).filter(|start| start.starts_with('/') && !start.contains('*')).map(|start| format!("{start}*"))
+        literal_of(start)
+            .filter(|start| start.starts_with('/') && !start.contains('*'))
+            .map(|start| format!("{start}*"))
     }
 
     /// Whether a path matches: for paths that are known when the settings are written.

@@ -92,7 +92,8 @@ fn parts(url: &Text) -> (Text, Option<Text>) {
         })
         .collect();
     let start = written.find("://").map_or(0, |position| position + 3);
-    let is_uri = |behind: &str| ["${uri}", "${request_uri}", "${document_uri}"].iter().any(|name| behind.starts_with(name));
+    let is_uri =
+        |behind: &str| ["${uri}", "${request_uri}", "${document_uri}"].iter().any(|name| behind.starts_with(name));
     let end = written[start..]
         .char_indices()
         .find(|(position, letter)| *letter == '/' || is_uri(&written[start + position..]))
@@ -184,7 +185,8 @@ fn set_path<'tree>(
     if both_end && matching.prefix() == Some(prefix) {
         set_prefixes(prefix, &written, &mut handler.table);
         if !prefix.ends_with('/') {
-            let why = format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
+            let why =
+                format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
             flow.server.notes().differs(pass, why);
         }
     } else if matching.prefix() == Some(prefix) {
@@ -269,9 +271,13 @@ fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut T
     match (filled.written().as_str(), filled.literal()) {
         ("$host" | "$http_host" | "$host:$server_port" | "$http_host:$server_port", _) => {}
         ("$proxy_host" | "$proxy_add_host", _) => table.set("host", "server"),
-        ("$server_name", _) if flow.server.first_name().is_some() => table.set("host", flow.server.first_name().unwrap_or_default()),
+        ("$server_name", _) if flow.server.first_name().is_some() => {
+            table.set("host", flow.server.first_name().unwrap_or_default())
+        }
         (_, Some(name)) => table.set("host", name),
-        (other, None) => notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}")),
+        (other, None) => {
+            notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}"))
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use std::rc::Rc;
 use super::{
     content::Content,
     flow::Flow,
+    handler::Handler,
     import::Import,
     locations::{Choice, Kind, Location},
     matching::{self, Match},
     policies,
     route::Route,
     scope::Scope,
-    handler::Handler,
     text::{Text, Use, Variables},
 };
 use crate::{
@@ -120,7 +120,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
     }
 
     /// The routes of a location for these requests.
-    fn location(&'a self, location: &Location<'tree>, matching: &Match, variables: &Variables, depth: usize) -> Vec<Route> {
+    fn location(
+        &'a self,
+        location: &Location<'tree>,
+        matching: &Match,
+        variables: &Variables,
+        depth: usize,
+    ) -> Vec<Route> {
         if !self.is_server(&location.scope) {
             self.notes().translated(location.directive);
         }
@@ -133,8 +139,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
             Kind::Prefix { path, .. } | Kind::Exact(path) => Some(path.clone()),
             Kind::Expression(_) | Kind::Named(_) => None,
         };
-        let content =
-            Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
+        let content = Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
         let mut flow = Flow::new(self, variables, Some(content.clone()));
         if self.is_server(&location.scope) {
             content.append(&mut flow, &location.scope, matching, false);
@@ -181,7 +186,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let of_prefix = || {
             all.iter()
                 .filter_map(|location| match &location.kind {
-                    Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => Some((prefix.len(), location)),
+                    Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => {
+                        Some((prefix.len(), location))
+                    }
                     _ => None,
                 })
                 .max_by_key(|(length, _)| *length)
@@ -291,8 +298,12 @@ impl<'a, 'tree> Server<'a, 'tree> {
             match word {
                 "none" => patterns.push("!".to_owned()),
                 "blocked" => patterns.push("!~^[^/]*$".to_owned()),
-                "server_names" => patterns.extend(self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name)))),
-                word if word.starts_with('~') => patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^'))),
+                "server_names" => patterns.extend(
+                    self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name))),
+                ),
+                word if word.starts_with('~') => {
+                    patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^')))
+                }
                 word => {
                     let host = super::pattern::escaped(word).replace("\\*", "[^/]*");
                     patterns.push(format!("!~*^https?://{host}(:|/|$)"));

@@ -53,7 +53,8 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
             denied.push(network.to_owned());
         } else {
             let why = "a `deny` behind an `allow` has no translation: Serow looks at `deny` first, and then at `allow`";
-            let follows_deny_all = rules[position..].iter().any(|rule| rule.name() == "deny" && rule.word(0) == Some("all"));
+            let follows_deny_all =
+                rules[position..].iter().any(|rule| rule.name() == "deny" && rule.word(0) == Some("all"));
             let has_later_allow = rules[position..].iter().any(|rule| rule.name() == "allow");
             match follows_deny_all && !has_later_allow {
                 true => server.notes().no_line(rule, "the `deny all` behind it is for these clients, too"),
@@ -66,7 +67,10 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
         return;
     }
     if ends_with_deny {
-        table.set("allow", Value::texts(allowed.into_iter().chain(denied.into_iter().map(|network| format!("!{network}")))));
+        table.set(
+            "allow",
+            Value::texts(allowed.into_iter().chain(denied.into_iter().map(|network| format!("!{network}")))),
+        );
     } else if !denied.is_empty() {
         table.set("deny", Value::texts(denied));
     }
@@ -88,7 +92,9 @@ fn passwords<'tree>(server: &Server<'_, 'tree>, flow: &Flow<'_, 'tree>, settings
     };
     let name = flow.variables.resolve(&flow.filled(&Text::of(name)), Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
-        return server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
+        return server
+            .notes()
+            .lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
     };
     let mut basic = vec![("file".to_owned(), Value::Text(server.import.path(path)))];
     basic.push(("realm".to_owned(), Value::Text(name.to_owned())));
@@ -145,10 +151,13 @@ fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> 
                 users.iter().for_each(|user| server.notes().translated(user));
                 copied.push(field);
             }
-            [user, ..] => server.notes().lost(set, format!(
-                "the field {field} of the decision gets to the server by its own name, not as {}",
-                user.word(0).unwrap_or_default()
-            )),
+            [user, ..] => server.notes().lost(
+                set,
+                format!(
+                    "the field {field} of the decision gets to the server by its own name, not as {}",
+                    user.word(0).unwrap_or_default()
+                ),
+            ),
         }
     }
     copied

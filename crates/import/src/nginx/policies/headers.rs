@@ -61,7 +61,9 @@ pub(crate) fn set<'tree>(
     if !matches!(handler.kind, HandlerKind::Files | HandlerKind::Php) && settings.nearest_one("expires").is_some() {
         let value = cache_control(server, settings).map(|value| match value {
             CacheControl::Directives(value) => value,
-            CacheControl::Expires(time) => format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default()),
+            CacheControl::Expires(time) => {
+                format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default())
+            }
         });
         rules.extend(value.map(|value| rule("set", "Cache-Control", value, true)));
     }
