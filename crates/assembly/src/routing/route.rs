@@ -13,11 +13,10 @@ use serow_config::{
         access::AccessSettings,
         handlers::HandlerTable,
         mirror::MirrorTable,
-        or_off::OrOff,
         policies::PolicySettings,
         sites::{RouteSettings, RouteTable},
     },
-    values::{Count, Size},
+    values::{Count, OrOff, Size},
 };
 use serow_document::{Place, Problem};
 use serow_router::{Action, Route};

@@ -9,9 +9,12 @@ use serow_variables::{
     Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
 };
 
-use crate::tables::{
-    maps::{MapSettings, MapTable},
-    matching::{Patterns, SchemeChoice, WhenTable},
+use crate::{
+    tables::{
+        maps::{MapSettings, MapTable},
+        matching::{SchemeChoice, WhenTable},
+    },
+    values::Patterns,
 };
 
 /// The maps of a file; none where one is wrong.
