@@ -46,6 +46,13 @@ pub struct WhenTable {
     /// Hosts, with or without ! before, as in `hosts` of the site: "*.example.com".
     #[serde(skip_serializing_if = "Patterns::is_empty")]
     pub host: Patterns,
+
+    /// File that must exist, or with ! before, must not: "/srv/app/maintenance.html"; of several, one must exist.
+    ///
+    /// With a slash at the end, it is a folder. Paths are relative to the folder of the settings file, and can have variables:
+    /// "/srv/cache$uri.html". Each request looks it up. A file that Serow may not look at does not exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<Patterns>,
 }
 
 /// The scheme of a connection.

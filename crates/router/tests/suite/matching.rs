@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::support::{Answer, Named, With, answer, attempt, get, handle, redirect, request, respond, router, site};
 use serow_message::{Body, Connection, Network, Peer, Request, RequestHead, Scheme};
 use serow_router::{
-    Action, Conditions, FixedResponse, HeaderChanges, HostPatterns, Networks, Redirect, RewriteTarget, Route, Router,
-    RouterError, Site,
+    Action, Conditions, FileConditions, FixedResponse, HeaderChanges, HostPatterns, Networks, Redirect, RewriteTarget,
+    Route, Router, RouterError, Site,
 };
 use serow_variables::{Expression, Letters, MapTable, Maps, Scope, Text, ValuePatterns};
 
@@ -114,6 +114,34 @@ fn all_conditions_must_hold() {
         assert_eq!(answer.field("x-handler"), Some(expected), "{target} {fields:?} {client} {scheme:?}");
     }
     assert!(Network::Unix.contains_peer(Peer::Unix));
+}
+
+#[test]
+fn conditions_see_what_the_path_of_their_route_matched() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.html"), "").unwrap();
+    let scope = Scope::default().of_stars(1);
+    let files = FileConditions::parse(&["./$1.html"], folder.path(), &scope).unwrap();
+    let texts = vec![(Text::parse("$1", &scope).unwrap(), patterns(&["b"], Letters::Exact))];
+    let expression = expression("^/users/(?<id>[a-z]+)$");
+    let scope = Scope::default().of_expression(&expression);
+    let named = FileConditions::parse(&["./$id.html"], folder.path(), &scope).unwrap();
+    let router = router(vec![
+        when(handle("/cache/*", "file"), Conditions { files, ..Conditions::default() }),
+        when(handle("/cache/*", "text"), Conditions { texts, ..Conditions::default() }),
+        when(handle("/*", "group"), Conditions { path: Some(expression), files: named, ..Conditions::default() }),
+        handle("/*", "rest"),
+    ]);
+    for (path, expected) in [
+        ("/cache/a", "file"),
+        ("/cache/b", "text"),
+        ("/cache/c", "rest"),
+        ("/cache/x/%2e%2e/a", "file"),
+        ("/users/a", "group"),
+        ("/users/b", "rest"),
+    ] {
+        assert_eq!(get(&router, path).field("x-handler"), Some(expected), "{path}");
+    }
 }
 
 #[test]
