@@ -119,7 +119,7 @@ impl Matching<'_> {
             let text = patterns.0.get(*number).map_or("", |text| text);
             let problem = match error.to_string() {
                 // An expression says what it is, an address what it is not.
-                error if error.starts_with("is ") || error.starts_with("has ") || error.starts_with("needs ") => {
+                error if ["is ", "has ", "needs ", "names ", "begins "].iter().any(|verb| error.starts_with(verb)) => {
                     format!("{text:?} {error}")
                 }
                 error => format!("{text:?}: {error}"),

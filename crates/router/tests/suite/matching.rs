@@ -178,7 +178,9 @@ fn maps() -> Arc<Maps> {
     };
     let moved = table("$uri", "moved", &[("/old", "/new?a=b"), ("/other", "https://other.example/")], "/");
     let kind = table("$http_user_agent", "kind", &[("*curl*", "cli")], "$http_user_agent");
-    Arc::new(Maps::new(&[moved, kind]).unwrap())
+    let groups = [("~^/articles/(?<rest>.*)$", "/a/$rest"), ("~^/up(.*)$", "/$1")];
+    let mapped = table("$uri$arg_more", "mapped", &groups, "");
+    Arc::new(Maps::new(&[moved, kind, mapped]).unwrap())
 }
 
 fn scope() -> Scope {
@@ -222,6 +224,13 @@ fn redirects_with_variables() {
         ("$moved", "/old?x", "/new?a=b"),
         ("$moved", "/other", "https://other.example/"),
         ("https://h/5$$", "/", "https://h/5$"),
+        // Groups of a map are values that a client has chosen.
+        ("$mapped", "/articles/x%20y%3F?q", "/a/x%20y%3F?q"),
+        ("$mapped", "/up/evil.example", "/evil.example"),
+        ("$mapped", "/up%5Cevil.example", "/%5Cevil.example"),
+        ("$mapped", "/articles/?more=%0D%0Ax:%20y", "/a/%250D%250Ax:%2520y?more=%0D%0Ax:%20y"),
+        ("https://example.com$mapped", "/up@evil.example", "https://example.com/@evil.example"),
+        ("/?to=$mapped", "/articles/a&b=c", "/?to=/a/a%26b%3Dc"),
         ("https://h/*{path}", "/a", "https://h/a/a"),
     ] {
         let fields = [&host[..], &[("user-agent", "a&b $uri")]].concat();
@@ -277,6 +286,7 @@ fn rewrites_with_variables() {
         ("$uri.html", "/u/7", "rest /u/7.html"),
         ("$moved", "/u/7", "rest /"),
         ("/a$$b", "/u/7", "rest /a$b"),
+        ("$mapped", "/u/7", "400"),
     ] {
         assert_eq!(rewritten(to, target).as_deref(), Ok(expected), "{to} {target}");
     }
