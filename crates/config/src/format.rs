@@ -19,5 +19,6 @@ fn has_variables(keys: &[&str]) -> bool {
             | [.., "respond", "body"]
             | [.., "route", "rewrite"]
             | [.., "set-header"]
+            | [.., "when", "file"]
     )
 }

@@ -19,6 +19,8 @@ pub mod route_paths;
 pub mod route_reading;
 pub mod site_places;
 
+use std::path::Path;
+
 use serow_document::{Place, Problems};
 use serow_router::{Action, Route, Router, Site};
 use serow_variables::Scope;
@@ -39,9 +41,9 @@ use crate::{
 };
 
 /// Finds what is wrong with the sites and routes of a settings file, without their handlers.
-pub fn check(tables: &CheckedTables, problems: &Problems) {
+pub fn check(tables: &CheckedTables, folder: &Path, problems: &Problems) {
     let scope = Scope::new(conditions::maps(tables.root.maps.clone(), problems));
-    let reading = SiteReading { scope: &scope, problems };
+    let reading = SiteReading { scope: &scope, folder, problems };
     let sites = &tables.root.sites;
     let places: Vec<_> = sites.iter().map(SitePlaces::new).collect();
     let read: Vec<_> = sites.iter().zip(&places).enumerate().map(|(number, site)| reading.site(number, site)).collect();
@@ -56,6 +58,7 @@ pub fn check(tables: &CheckedTables, problems: &Problems) {
 
 struct SiteReading<'a> {
     scope: &'a Scope,
+    folder: &'a Path,
     problems: &'a Problems,
 }
 
@@ -112,7 +115,7 @@ impl SiteReading<'_> {
             (None, Some(path)) => site.of_stars(path.stars()),
             (None, None) => return None,
         };
-        let matching = Matching { scope: &scope, problems: self.problems };
+        let matching = Matching { scope: &scope, folder: self.folder, problems: self.problems };
         let conditions = matching.conditions(expression, when.clone().unwrap_or_default(), &place.key("when"));
         let methods = reading.methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = HeaderReading { scope: &scope, problems: self.problems };

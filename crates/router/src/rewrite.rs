@@ -59,7 +59,7 @@ impl RewriteTarget {
         let path = parts(&path_text, 0);
         let example: String = path.iter().map(Part::example).collect();
         match path.first() {
-            Some(Part::Variable(Variable::Named(Name::Uri))) => {}
+            Some(Part::Variable(variable)) if variable.begins_path() => {}
             Some(Part::Variable(variable)) if variable.encoding() == Encoding::Trusted => {}
             _ if example.starts_with('/') => {}
             _ => return Err(InvalidPath::WithoutSlash.into()),

@@ -65,9 +65,18 @@ pub(crate) enum RouteStep {
     /// The same, with variables.
     Rewrite(Box<Rewriting>),
     /// One of the others, if the request meets conditions.
-    If(Box<(Conditions, RouteStep)>),
+    If(Box<Conditional>),
     /// One of the others, of which a note is made.
     Marked(Box<Marked>),
+}
+
+/// A step for the requests that meet conditions.
+#[derive(Debug)]
+pub(crate) struct Conditional {
+    conditions: Conditions,
+    /// Where the captures come from that the conditions look at.
+    captured: Captured,
+    step: RouteStep,
 }
 
 /// The answer to a request that a route takes. The changes of headers are those of site and route together.
@@ -408,8 +417,8 @@ fn follow<'routes, 'request>(
 ) -> Result<Followed<'routes, 'request>, Missed> {
     match step {
         RouteStep::If(_) | RouteStep::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
-        RouteStep::If(both) => match both.0.hold(&path.source(request, client)) {
-            true => follow(&both.1, path, pattern, request, client, start),
+        RouteStep::If(conditional) => match conditional.is_for(&path, pattern, request, client) {
+            true => follow(&conditional.step, path, pattern, request, client, start),
             false => Ok(Followed::Next(path)),
         },
         RouteStep::Marked(marked) => {
@@ -448,7 +457,7 @@ impl RouteStep {
     fn rewrites(&self) -> bool {
         match self {
             Self::GoOn(_) | Self::Rewrite(_) => true,
-            Self::If(both) => both.1.rewrites(),
+            Self::If(conditional) => conditional.step.rewrites(),
             Self::Take(_) | Self::Marked(_) => false,
         }
     }
@@ -459,6 +468,19 @@ impl RouteStep {
             Self::Marked(marked) => &marked.step,
             step => step,
         }
+    }
+}
+
+impl Conditional {
+    fn new(conditions: Conditions, captured: Captured, step: RouteStep) -> Self {
+        let captured = if conditions.have_captures() { captured } else { Captured::Nothing };
+        Self { conditions, captured, step }
+    }
+
+    /// Whether a request with this path meets the conditions.
+    fn is_for(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request, client: &RequestClient<'_>) -> bool {
+        let captures = self.captured.captures(path.as_bytes(), pattern);
+        self.conditions.hold(&Source { captures: &captures, ..path.source(request, client) })
     }
 }
 
@@ -500,10 +522,15 @@ impl Entry {
             Action::Rewrite(target) => RouteStep::GoOn(target),
         };
         let step = match (mark, step) {
-            (Some(mark), step @ RouteStep::Take(_)) => RouteStep::Marked(Box::new(Marked::new(mark, step, captured))),
+            (Some(mark), step @ RouteStep::Take(_)) => {
+                RouteStep::Marked(Box::new(Marked::new(mark, step, captured.clone())))
+            }
             (_, step) => step,
         };
-        let step = if conditions.is_empty() { step } else { RouteStep::If(Box::new((conditions, step))) };
+        let step = match conditions.is_empty() {
+            true => step,
+            false => RouteStep::If(Box::new(Conditional::new(conditions, captured, step))),
+        };
         Self { pattern, expression, methods, name: None, step, answering }
     }
 

@@ -9,9 +9,9 @@ use serow_config::{
     routing::route_paths::shown,
     tables::{
         php::{PhpRequestSettings, PhpSettings as PhpTableSettings, PhpTable},
-        texts::Texts,
         upstreams::{ProxySettings, ProxyTable},
     },
+    values::Texts,
 };
 use serow_document::{Place, Problem};
 use serow_files::Files;

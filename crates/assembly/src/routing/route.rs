@@ -13,11 +13,10 @@ use serow_config::{
         access::AccessSettings,
         handlers::HandlerTable,
         mirror::MirrorTable,
-        or_off::OrOff,
         policies::PolicySettings,
         sites::{RouteSettings, RouteTable},
     },
-    values::{Count, Size},
+    values::{Count, OrOff, Size},
 };
 use serow_document::{Place, Problem};
 use serow_router::{Action, Route};
@@ -70,7 +69,7 @@ impl Routing<'_> {
             (None, None) => return None,
         };
         let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
-        let matching = Matching { scope: &scope, problems: self.problems };
+        let matching = Matching { scope: &scope, folder: self.folder, problems: self.problems };
         let RouteSettings { path: own_path, path_regex, methods: own_methods, name: own_name, .. } = &settings;
         let matched = format!("{own_path:?} {path_regex:?} {own_methods:?} {when:?} {own_name:?}");
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));

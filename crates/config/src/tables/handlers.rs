@@ -9,11 +9,8 @@ use serow_document::Problem;
 
 use crate::{
     options::FolderOptions,
-    tables::{
-        FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, status::RedirectStatus,
-        upstreams::ProxyTable,
-    },
-    values::{Count, choice},
+    tables::{FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, upstreams::ProxyTable},
+    values::{Count, RedirectStatus, choice},
 };
 
 /// The handler of a route.

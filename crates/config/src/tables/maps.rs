@@ -33,7 +33,8 @@ pub struct MapSettings {
     /// Values of `from`, and the variable's value for each: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
     ///
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
-    /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too.
+    /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too, and
+    /// behind a regular expression its groups: { "~^/old/(?<rest>.*)$" = "/new/$rest", "~^([a-z]+)[.]" = "$1" }.
     pub values: Pairs,
 
     /// The variable's value for all other values of `from` [default: nothing]

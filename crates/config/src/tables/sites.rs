@@ -20,10 +20,9 @@ use crate::{
         mounting,
         php::PhpTable,
         policies::PolicySettings,
-        texts::Texts,
         upstreams::ProxyTable,
     },
-    values::{ListenRule, choice},
+    values::{ListenRule, Texts, choice},
 };
 
 /// A site.
