@@ -146,6 +146,16 @@ impl Notes {
         self.add(directive, Outcome::Lost(why.into()));
     }
 
+    /// Notes that a directive, and those in it about which nothing is noted, have no translation.
+    pub(crate) fn lost_with_all(&self, directive: &Directive, why: &str) {
+        self.lost(directive, why);
+        for inner in directive.children() {
+            if !self.has(inner) {
+                self.lost_with_all(inner, &format!("it is in `{}`, which has no translation", directive.name()));
+            }
+        }
+    }
+
     /// Whether something was noted about a directive.
     pub(crate) fn has(&self, directive: &Directive) -> bool {
         self.outcomes.borrow().get(directive.number).is_some_and(|outcomes| !outcomes.is_empty())

@@ -17,27 +17,54 @@ fn note(notes: &Notes, directive: &Directive) {
     if let Some((_, why)) = WITHOUT_LINE.iter().find(|(names, _)| names.contains(&name)) {
         return notes.no_line(directive, *why);
     }
-    if let Some((_, why)) = WITHOUT_COUNTERPART.iter().find(|(names, _)| names.contains(&name)) {
-        notes.lost(directive, *why);
-        return lose_children(notes, directive);
-    }
-    if name.contains("_by_lua") {
-        notes.lost(directive, "Lua of OpenResty has no translation: docs/scripts.md explains Serow's scripts in Lua");
-        return lose_children(notes, directive);
+    if let Some(why) = without_counterpart(name) {
+        return notes.lost_with_all(directive, why);
     }
     if let Some((_, why)) = UNUSED.iter().find(|(start, _)| name.starts_with(start)) {
         return notes.no_line(directive, *why);
     }
-    lose_children(notes, directive);
+    if !directive.children().is_empty() {
+        notes.lost_with_all(directive, "the import does not know it");
+    }
 }
 
-fn lose_children(notes: &Notes, directive: &Directive) {
-    for inner in directive.children() {
-        if !notes.has(inner) {
-            notes.lost(inner, format!("it is in `{}`, which has no translation", directive.name()));
-        }
-        lose_children(notes, inner);
+/// The reason why a directive has no counterpart in Serow.
+pub(crate) fn without_counterpart(name: &str) -> Option<&'static str> {
+    if name.contains("_by_lua") {
+        return Some("Lua of OpenResty has no translation: docs/scripts.md explains Serow's scripts in Lua");
     }
+    WITHOUT_COUNTERPART.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
+}
+
+/// Whether a directive without a counterpart makes the response of its location.
+pub(crate) fn is_content(name: &str) -> bool {
+    const CONTENT: &[&str] = &[
+        "stub_status",
+        "empty_gif",
+        "perl",
+        "js_content",
+        "dav_methods",
+        "flv",
+        "mp4",
+        "random_index",
+        "content_by_lua",
+        "content_by_lua_block",
+        "content_by_lua_file",
+        "memcached_pass",
+        "vhost_traffic_status_display",
+        "upload_pass",
+        "nchan_subscriber",
+        "nchan_publisher",
+        "push_stream_subscriber",
+        "rtmp_stat",
+        "hls",
+        "api",
+        "srcache_fetch",
+        "redis_pass",
+        "drizzle_pass",
+        "echo",
+    ];
+    CONTENT.contains(&name)
 }
 
 /// Directives that act in a block around a handler that they have nothing to do with: an inherited `proxy_read_timeout` in a

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{
+    catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
     matching::Match,
@@ -65,6 +66,10 @@ impl<'tree> Content<'tree> {
         in_if: bool,
         rewrite: Option<String>,
     ) {
+        if let Some(lost) = self.scope.directives.iter().find(|directive| catalog::is_content(directive.name())) {
+            let why = catalog::without_counterpart(lost.name()).unwrap_or("Serow has no such content");
+            return self.refuse(flow, lost, matching, why.to_owned());
+        }
         let pass = |scope: &Scope<'tree>| PASSES.iter().find_map(|name| scope.own_one(name));
         let passing = pass(settings).or_else(|| pass(&self.scope));
         let candidates = self.scope.own_one("try_files").or_else(|| {

@@ -8,7 +8,10 @@
 
 use std::rc::Rc;
 
-use super::{pattern::Pattern, scope::Scope};
+use super::{
+    pattern::{Beginning, Pattern},
+    scope::Scope,
+};
 use crate::{grammar::directive::Directive, report::Notes};
 
 /// A location, or the server as a location for all paths.
@@ -66,7 +69,7 @@ impl<'tree> Location<'tree> {
         let kind = match kind(directive) {
             Ok(kind) => kind,
             Err(why) => {
-                notes.lost(directive, why);
+                notes.lost_with_all(directive, &why);
                 return None;
             }
         };
@@ -240,13 +243,15 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
 
 /// Those of the conditions that an expression does not fulfil by itself; nothing if it can never fulfil them.
 fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
-    let anchored = pattern.anchored_text();
     let mut needed = Vec::new();
     for within in innermost(within) {
-        match (&within, &anchored) {
-            (Within::Prefix(prefix), Some(text)) if text.starts_with(prefix) => {}
-            (Within::Prefix(prefix), Some(text)) if !prefix.starts_with(text) => return None,
-            _ => needed.push(within),
+        match &within {
+            Within::Prefix(prefix) => match pattern.beginning(prefix) {
+                Beginning::All => {}
+                Beginning::Some => needed.push(within),
+                Beginning::None => return None,
+            },
+            Within::Expression(_) => needed.push(within),
         }
     }
     Some(needed)

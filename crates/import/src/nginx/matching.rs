@@ -2,7 +2,7 @@
 
 use super::{
     locations::{Kind, Location, Within},
-    pattern::{Pattern, escaped},
+    pattern::{Beginning, Pattern, escaped},
 };
 use crate::settings::{table::Table, value::Value};
 
@@ -82,18 +82,20 @@ impl Match {
             return Some(self.clone());
         }
         let mut within = self.within.clone();
-        match (&self.paths, pattern.anchored_text()) {
-            (Paths::Prefix(path), _) if path == "/" => {}
-            (Paths::Prefix(path), Some(text)) if text.starts_with(path.as_str()) => {}
-            (Paths::Prefix(path), Some(text)) if !path.starts_with(&text) => return None,
-            (Paths::Exact(path), Some(text)) if !path.starts_with(&text) => return None,
-            (Paths::Prefix(path), _) => within.push(Within::Prefix(path.clone())),
-            (Paths::Exact(path), _) => {
+        match &self.paths {
+            Paths::Prefix(path) if path == "/" => {}
+            Paths::Prefix(path) => match pattern.beginning(path) {
+                Beginning::All => {}
+                Beginning::Some => within.push(Within::Prefix(path.clone())),
+                Beginning::None => return None,
+            },
+            Paths::Exact(path) if !pattern.matches(path) => return None,
+            Paths::Exact(path) => {
                 let only = Pattern::new(&format!("^{}$", escaped(path)), false).ok()?;
                 within.push(Within::Expression(only));
             }
-            (Paths::Expression(other), _) if other == pattern => {}
-            (Paths::Expression(other), _) => within.push(Within::Expression(other.clone())),
+            Paths::Expression(other) if other == pattern => {}
+            Paths::Expression(other) => within.push(Within::Expression(other.clone())),
         }
         Some(Self { paths: Paths::Expression(pattern.clone()), within, ..self.clone() })
     }

@@ -11,6 +11,14 @@ pub(crate) struct Pattern {
     pub(crate) ignores_case: bool,
 }
 
+/// How many of the paths that an expression matches begin with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    All,
+    Some,
+    None,
+}
+
 impl Pattern {
     /// The expression that matches the same paths.
     ///
@@ -54,10 +62,26 @@ impl Pattern {
         format!("{}{}", if self.ignores_case { "~*" } else { "~" }, self.expression)
     }
 
+    /// Whether all paths that it matches begin with a text, or none of them.
+    pub(crate) fn beginning(&self, prefix: &str) -> Beginning {
+        let Some(text) = self.anchored_text() else { return Beginning::Some };
+        let is_start = |long: &str, short: &str| match self.ignores_case {
+            true => long.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short)),
+            false => long.starts_with(short),
+        };
+        if !self.ignores_case && text.starts_with(prefix) {
+            Beginning::All
+        } else if is_start(prefix, &text) || is_start(&text, prefix) {
+            Beginning::Some
+        } else {
+            Beginning::None
+        }
+    }
+
     /// The text that each path begins with which it matches, if it is anchored; nothing if it is not.
-    pub(crate) fn anchored_text(&self) -> Option<String> {
+    fn anchored_text(&self) -> Option<String> {
         let rest = self.expression.strip_prefix('^')?;
-        if self.ignores_case || has_alternatives_outside(rest) {
+        if has_alternatives_outside(rest) {
             return None;
         }
         let mut text = String::new();

@@ -76,13 +76,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
     /// Notes that a directive and those in it have no translation.
     pub(crate) fn lose(&self, directive: &Directive, why: impl Into<String>) {
-        let why = why.into();
-        self.notes().lost(directive, why.clone());
-        for inner in directive.children() {
-            if !self.notes().has(inner) {
-                self.notes().lost(inner, format!("it is in `{}`, which has no translation", directive.name()));
-            }
-        }
+        self.notes().lost_with_all(directive, &why.into());
     }
 
     /// The routes of the server, in their order.

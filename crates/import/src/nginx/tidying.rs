@@ -90,6 +90,7 @@ fn is_rewrite(route: &Table) -> bool {
 /// Removes routes that no request gets to, since one before them takes all of theirs.
 fn prune(routes: &mut Vec<Table>) {
     let mut taken: Vec<String> = Vec::new();
+    let mut same: Vec<[Option<Value>; 4]> = Vec::new();
     routes.retain(|route| {
         if route.get("name").is_some() || route.get("internal").is_some() {
             return true;
@@ -104,8 +105,14 @@ fn prune(routes: &mut Vec<Table>) {
         if !paths.is_empty() && paths.iter().all(|path| taken.iter().any(|cover| covers(cover, path))) {
             return false;
         }
-        if takes_all(route) {
-            taken.extend(paths);
+        let conditions = ["path", "path-regex", "when", "methods"].map(|key| route.get(key).cloned());
+        if same.contains(&conditions) {
+            return false;
+        }
+        match leaves_some(route) {
+            false if route.get("when").is_none() && route.get("methods").is_none() => taken.extend(paths),
+            false => same.push(conditions),
+            true => {}
         }
         true
     });
@@ -128,14 +135,14 @@ fn paths(route: &Table) -> Vec<String> {
     }
 }
 
-/// Whether no request with the route's path gets to the next routes.
-fn takes_all(route: &Table) -> bool {
+/// Whether requests that the route matches may get to the next routes.
+fn leaves_some(route: &Table) -> bool {
     let leaves = |key: &str| match route.get(key) {
         Some(Value::Table(entries)) => entries.iter().any(|(name, _)| name == "missing"),
         _ => false,
     };
     let only_rewrites = is_rewrite(route) && !matches!(route.get("rewrite"), Some(Value::Table(_)));
-    route.get("when").is_none() && route.get("methods").is_none() && !leaves("files") && !only_rewrites
+    leaves("files") || only_rewrites
 }
 
 /// Moves keys that all routes have with the same value into the site.

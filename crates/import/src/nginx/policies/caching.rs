@@ -149,6 +149,9 @@ fn bypass<'tree>(
                 Some(("cookie", name)) => Some(format!("cookie:{name}")),
                 Some(("arg", name)) => Some(format!("query:{name}")),
                 Some(("http", name)) => Some(format!("header:{}", super::super::condition::field_name(name))),
+                _ if text.variable().is_some_and(|name| flow.variables.has_map(name)) => {
+                    text.variable().map(|name| format!("variable:{name}"))
+                }
                 _ if text.literal().is_some_and(|text| text.is_empty() || text == "0") => None,
                 _ => {
                     server.notes().lost(directive, format!(
