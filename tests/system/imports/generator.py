@@ -11,7 +11,7 @@ FIELDS = ["X-One", "X-Two"]
 STATUSES = [200, 403, 404, 410, 503]
 TARGETS = ["/a/1.x", "/c/2", "/ab", "/page", "/a/b/3.y", "/gone"]
 # Files below the folder that is the root of all servers.
-FILES = ["index.html", "a/1.x", "a/index.html", "a/b/3.y", "c/d/index.html", "ab.html", "page"]
+FILES = ["index.html", "a/1.x", "a/index.html", "a/b/3.y", "a/b/index.html", "c/index.html", "c/d/index.html", "ab.html", "page"]
 PATHS = ["/", "/a", "/a/", "/ab", "/abc", "/a/b", "/a/b/", "/a/1.x", "/a/b/3.y", "/a/b/c.x", "/c", "/c/", "/c/d", "/c/d/", "/c/d/e/", "/c/d/e/f.x",
          "/c/zz/b/q.y", "/page", "/gone", "/q.X", "/a/%62/", "/%61/1.x", "//a///b/", "/a/q.x?v=1&w=2", "/ab?q=%20", "/c/d/e/b.y", "/missing.x"]
 

@@ -15,18 +15,35 @@ pub(crate) fn note_rest(notes: &Notes, directives: &[Directive]) {
 fn note(notes: &Notes, directive: &Directive) {
     let name = directive.name();
     if let Some((_, why)) = WITHOUT_LINE.iter().find(|(names, _)| names.contains(&name)) {
-        return notes.no_line(directive, *why);
+        return without_line(notes, directive, why);
+    }
+    if let Some((_, why)) = DIFFERING.iter().find(|(names, _)| names.contains(&name)) {
+        return notes.differs(directive, *why);
     }
     if let Some(why) = without_counterpart(name) {
         return notes.lost_with_all(directive, why);
     }
     if let Some((_, why)) = UNUSED.iter().find(|(start, _)| name.starts_with(start)) {
-        return notes.no_line(directive, *why);
+        return without_line(notes, directive, why);
     }
     if !directive.children().is_empty() {
         notes.lost_with_all(directive, "the import does not know it");
     }
 }
+
+fn without_line(notes: &Notes, directive: &Directive, why: &str) {
+    notes.no_line(directive, why);
+    directive.children().iter().for_each(|inner| without_line(notes, inner, why));
+}
+
+/// Directives of a location that Serow has for the whole server.
+const DIFFERING: &[(&[&str], &str)] = &[
+    (
+        &["send_timeout", "client_header_timeout", "keepalive_timeout"],
+        "this time is that of the whole server: `body-timeout`, `head-timeout`, `idle-timeout`",
+    ),
+    (&["set_real_ip_from", "real_ip_header"], "the trusted proxies, and their field, are those of the whole server"),
+];
 
 /// The reason why a directive has no counterpart in Serow.
 pub(crate) fn without_counterpart(name: &str) -> Option<&'static str> {
@@ -222,6 +239,7 @@ const WITHOUT_LINE: &[(&[&str], &str)] = &[
         ],
         "TLS is secure by default: only current versions and cipher suites",
     ),
+    (&["recursive_error_pages"], "the page of an error that a page has is Serow's own"),
     (&["resolver", "resolver_timeout"], "names are resolved with /etc/resolv.conf, and again when they expire"),
     (&["gzip_static", "brotli_static", "zstd_static", "gunzip"], "files compressed beforehand are sent by default"),
     (
@@ -257,7 +275,6 @@ const WITHOUT_LINE: &[(&[&str], &str)] = &[
             "auth_basic_user_file",
             "allow",
             "deny",
-            "keepalive_timeout",
             "autoindex",
             "set",
             "satisfy",

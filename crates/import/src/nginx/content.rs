@@ -6,7 +6,8 @@ use super::{
     catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
-    matching::Match,
+    matching::{self, Match},
+    pattern::Pattern,
     programs, proxying,
     redirects::with_query,
     route::Route,
@@ -84,7 +85,12 @@ impl<'tree> Content<'tree> {
         }
         let handler = match passing {
             Some(passing) => self.pass(flow, passing, settings, matching, rewrite),
-            None => self.files(flow, settings, rewrite).map(Some),
+            None => {
+                if rewrite.is_none() {
+                    self.append_indexes(flow, settings, matching);
+                }
+                self.files(flow, settings, rewrite).map(Some)
+            }
         };
         let reported = passing.unwrap_or(self.directive);
         match handler {
@@ -113,7 +119,7 @@ impl<'tree> Content<'tree> {
         flow.server.notes().lost(directive, why);
         let mut route = Route::new(matching.clone());
         route.table.comment(format!("{}: {} has no translation", directive.place, directive.name()));
-        route.table.set("respond", Value::Table(vec![("status".to_owned(), Value::Number(501))]));
+        route.table.set("respond", Handler::responding(501).table.into_value());
         flow.push(route, directive);
     }
 
@@ -129,6 +135,35 @@ impl<'tree> Content<'tree> {
             "proxy_pass" | "grpc_pass" => proxying::handlers(self, flow, passing, settings, matching, rewrite),
             "memcached_pass" => Err("Serow does not speak memcached".to_owned()),
             _ => programs::handler(self, flow, passing, settings, matching, rewrite).map(Some),
+        }
+    }
+
+    /// Routes for folders with an index file that another location takes: nginx looks for the location again.
+    fn append_indexes(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
+        let Some(folder) =
+            flow.server.folder_of(settings).filter(|folder| !folder.is_alias && !folder.path.contains('$'))
+        else {
+            return;
+        };
+        let index = settings.nearest("index");
+        let mut names: Vec<&str> = index.iter().flat_map(|directive| directive.texts()).collect();
+        if names.is_empty() {
+            names.push("index.html");
+        }
+        let Ok(slash) = Pattern::new("/$", false) else { return };
+        let mut before: Vec<String> = Vec::new();
+        for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
+            let file = format!("{}${{uri}}{name}", folder.path.trim_end_matches('/'));
+            if flow.server.has_location_for_index(name, &self.scope) {
+                let patterns = [vec![file.clone()], before.clone()].concat();
+                let condition = matching::Condition { kind: "file", name: String::new(), patterns };
+                let Some(folders) = matching.and_expression(&slash) else { continue };
+                let mut route = Route::new(folders.and(condition));
+                let to = ("to".to_owned(), Value::Text(format!("${{uri}}{name}")));
+                route.table.set("rewrite", Value::Table(vec![to, ("restart".to_owned(), Value::Bool(true))]));
+                flow.push(route, self.directive);
+            }
+            before.push(format!("!{file}"));
         }
     }
 
@@ -195,6 +230,10 @@ impl<'tree> Content<'tree> {
                 continue;
             }
             let mut handler = self.files(flow, &scope, None)?;
+            let has_index = texts.iter().any(|text| text.written() == "$uri/");
+            if has_index && std::ptr::eq(texts.first().unwrap_or(text), text) {
+                self.append_indexes(flow, &scope, matching);
+            }
             let mut shapes = vec![written];
             while let Some(next) =
                 rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html"))
@@ -242,8 +281,7 @@ impl<'tree> Content<'tree> {
             path.push_literal("/");
         }
         path.push_text(&text);
-        let condition =
-            super::matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
+        let condition = matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
         let mut handler = Handler { kind: HandlerKind::Files, table: Table::default(), rewrite: Some(text.written()) };
         handler.table.set("root", folder.path.as_str());
         flow.server.set_files(&scope, &mut handler.table);
@@ -262,9 +300,7 @@ impl<'tree> Content<'tree> {
                 return;
             }
             let status: u64 = status.parse().unwrap_or(404);
-            let mut table = Table::default();
-            table.set("status", Value::Number(status));
-            let handler = Handler { kind: HandlerKind::Respond, table, rewrite: None };
+            let handler = Handler::responding(status);
             self.push(flow, &Rc::clone(&self.scope), matching, &handler, candidates);
             return;
         }

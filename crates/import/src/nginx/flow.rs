@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::{
     condition::{Condition, Existing, Test},
     content::Content,
+    handler::Handler,
     matching::{self, Match},
     pattern::Pattern,
     redirects,
@@ -251,13 +252,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             Err(why) => {
                 notes.lost(directive, why);
                 // Requests that nginx answers here must not get to what follows.
-                route.table.set(
-                    "respond",
-                    crate::settings::value::Value::Table(vec![(
-                        "status".to_owned(),
-                        crate::settings::value::Value::Number(501),
-                    )]),
-                );
+                route.table.set("respond", Handler::responding(501).table.into_value());
                 route.table.comment(format!("{}: not translated", directive.place));
                 self.routes.push(route);
             }

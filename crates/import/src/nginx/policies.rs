@@ -40,8 +40,7 @@ pub(super) fn set<'tree>(
     compression(server, settings, &handler, table);
     logs::set(server, flow, settings, table);
     if denies_all(table) {
-        handler = Handler { kind: HandlerKind::Respond, table: Table::default(), rewrite: None };
-        handler.table.set("status", Value::Number(403));
+        handler = Handler::responding(403);
         for key in [
             "deny",
             "allow",

@@ -188,6 +188,7 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
         "HTTP_PROXY",
     ];
     let notes = flow.server.notes();
+    let decided = flow.server.with_decisions(&flow.variables, settings);
     let mut set = Vec::new();
     for param in settings.nearest(&format!("{protocol}_param")) {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
@@ -195,10 +196,7 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
             notes.no_line(param, "programs have this variable");
             continue;
         }
-        if notes.has(param) && settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value)) {
-            continue;
-        }
-        match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+        match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
             Ok(value) => {
                 notes.translated(param);
                 set.push((name.to_owned(), Value::Text(value.written())));

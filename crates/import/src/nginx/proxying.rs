@@ -210,13 +210,11 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
 /// Fields of requests and responses.
 fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
     let notes = flow.server.notes();
+    let decided = flow.server.with_decisions(&flow.variables, settings);
     let (mut host, mut set) = (None, Vec::new());
     let mut is_forwarded = false;
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
         let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
-        if notes.has(field) && copied_by_decision(settings, value) {
-            continue;
-        }
         match (name.to_ascii_lowercase().as_str(), value) {
             ("host", _) => host = Some((field, value)),
             ("connection" | "upgrade" | "keep-alive" | "te", _) => {
@@ -228,7 +226,7 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
                 is_forwarded = true;
                 notes.translated(field);
             }
-            (lower, _) => match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+            (lower, _) => match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
                     is_forwarded |= ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"].contains(&lower);
@@ -254,11 +252,6 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
     if !hidden.is_empty() {
         table.set("set-response-header", Value::texts(hidden));
     }
-}
-
-/// Whether a field has a value that a decision of `auth_request` sets.
-fn copied_by_decision(settings: &Scope<'_>, value: &str) -> bool {
-    settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value))
 }
 
 fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut Table) {

@@ -12,7 +12,7 @@ use super::{
     policies,
     route::Route,
     scope::Scope,
-    text::{Text, Use, Variables},
+    text::{Part, Text, Use, Variables},
 };
 use crate::{
     grammar::directive::Directive,
@@ -142,6 +142,10 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         if location.scope.own_one("internal").is_some() {
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+            let handler = Handler::responding(404);
+            let mut refusal = Route::new(matching.clone());
+            self.policies(&flow, &location.scope, &handler, &mut refusal.table);
+            flow.routes.push(refusal);
         }
         flow.routes
     }
@@ -200,6 +204,19 @@ impl<'a, 'tree> Server<'a, 'tree> {
             all.iter().find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
         };
         exact.or_else(expression).copied().or_else(|| self.location_for(&script))
+    }
+
+    /// Whether a location other than this one may take the index files of folders with this name.
+    pub(crate) fn has_location_for_index(&self, name: &str, scope: &Rc<Scope<'tree>>) -> bool {
+        let takes = |location: &&Location<'tree>| match &location.kind {
+            Kind::Exact(path) => path.rsplit('/').next() == Some(name),
+            Kind::Expression(pattern) => {
+                [format!("/{name}"), format!("/x/{name}")].iter().any(|path| pattern.matches(path))
+            }
+            Kind::Prefix { path, .. } => path.rsplit('/').next() == Some(name),
+            Kind::Named(_) => false,
+        };
+        self.root.all().iter().any(|location| !Rc::ptr_eq(&location.scope, scope) && takes(location))
     }
 
     /// All locations.
@@ -278,6 +295,38 @@ impl<'a, 'tree> Server<'a, 'tree> {
             }
         }
         Ok(path.written())
+    }
+
+    /// A text with the values of variables that `set` makes around or in a block.
+    pub(crate) fn constant(&self, text: &str, scope: &Scope<'tree>) -> String {
+        let mut filled = Text::of(text);
+        for set in self.scope.own("set").chain(scope.own("set")) {
+            let (Some(name), Some(value)) = (set.word(0), set.word(1)) else { continue };
+            self.notes().translated(set);
+            let mut next = Text::default();
+            for part in &filled.parts {
+                match part {
+                    Part::Variable(variable) if *variable == name.trim_start_matches('$') => {
+                        next.push_text(&Text::of(value))
+                    }
+                    part => next.push_text(&Text { parts: vec![part.clone()] }),
+                }
+            }
+            filled = next;
+        }
+        filled.literal().map_or_else(|| filled.written(), str::to_owned)
+    }
+
+    /// The variables of a block, with those that `auth_request_set` makes: the request has these fields then.
+    pub(crate) fn with_decisions(&self, variables: &Variables, settings: &Scope<'tree>) -> Variables {
+        let mut variables = variables.clone();
+        for set in settings.nearest("auth_request_set") {
+            if let (Some(name), Some(field)) = (set.word(0), policies::access::decided_field(set)) {
+                let field = field.to_ascii_lowercase().replace('-', "_");
+                variables.set(name.trim_start_matches('$'), Text::of(&format!("$http_{field}")));
+            }
+        }
+        variables
     }
 
     /// The condition for requests with a Referer that `valid_referers` does not name.

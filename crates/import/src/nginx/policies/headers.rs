@@ -36,6 +36,7 @@ pub(crate) fn set<'tree>(
                 continue;
             }
             "strict-transport-security" | "alt-svc" if is_without_effect(server, field) => continue,
+            _ if is_decided(settings, field) => continue,
             "content-length" | "date" | "connection" | "transfer-encoding" => {
                 server.notes().lost(field, "Serow sends this field itself");
                 continue;
@@ -92,4 +93,9 @@ fn is_without_effect(server: &Server<'_, '_>, field: &Directive) -> bool {
         server.notes().no_line(field, "Serow tells clients about HTTP/3 itself");
     }
     is_alternative
+}
+
+/// Whether the field is one of the decision of `auth_request`, which `forward-auth` copies.
+fn is_decided(settings: &Scope<'_>, field: &Directive) -> bool {
+    settings.nearest("auth_request_set").iter().any(|set| set.word(0).is_some() && set.word(0) == field.word(1))
 }
