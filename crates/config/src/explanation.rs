@@ -131,6 +131,7 @@ fn of_route(route: &RouteTable) -> String {
         table.add_all(when);
         keys.add_table("when", table);
     }
+    route.rewrite.iter().for_each(|rewrite| keys.add_all(rewrite));
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),

@@ -101,7 +101,7 @@ impl SiteReading<'_> {
     }
 
     fn route(&self, table: &RouteTable, site: &Scope) -> Option<Route<()>> {
-        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, rewrite, place } = table;
         let reading = RouteReading { problems: self.problems };
         let path = route_paths::pattern(settings.path.as_ref(), &place.key("path"));
         let path = path.map_err(|problem| self.problems.add(problem)).ok();
@@ -120,6 +120,7 @@ impl SiteReading<'_> {
         let methods = reading.methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = HeaderReading { scope: &scope, problems: self.problems };
         let headers = headers.changes(&settings.headers, header_rules, place);
+        let rewrite = reading.own_rewrite(rewrite.as_ref(), &scope, place);
         let action = self.action(handler, &scope, place);
         let own = OwnSettings::new(settings, header_rules, log, (policy, access));
         let action =
@@ -127,7 +128,15 @@ impl SiteReading<'_> {
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let name = settings.name.clone().map(String::into_boxed_str);
         let route = Route::new(path?, action?);
-        Some(Route { methods: methods?, conditions: conditions?, headers, request_headers, name, ..route })
+        Some(Route {
+            rewrite: rewrite?,
+            methods: methods?,
+            conditions: conditions?,
+            headers,
+            request_headers,
+            name,
+            ..route
+        })
     }
 
     fn action(&self, handler: &HandlerTable, scope: &Scope, place: &Place) -> Option<Action<()>> {
@@ -139,7 +148,9 @@ impl SiteReading<'_> {
             HandlerTable::Files(files) => Some(folder_action(files)),
             HandlerTable::Redirect(redirect) => reading.redirect(redirect, scope, &place.key("redirect")),
             HandlerTable::Respond(response) => reading.respond(response.clone(), scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => reading.rewrite(&table.rewrite, scope, &place.key("rewrite")),
+            HandlerTable::Rewrite(table) => {
+                reading.rewrite(&table.rewrite, scope, &place.key("rewrite")).map(Action::Rewrite)
+            }
         }
     }
 }

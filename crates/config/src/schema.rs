@@ -182,11 +182,27 @@ fn route() -> Value {
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());
     let paths = one_of(json!({}), &["path", "path-regex"]);
-    let mut route = one_of(route.schema(), &HandlerTable::KEYS);
+    let mut route = route.schema();
     if let Value::Object(route) = &mut route {
+        route.insert("oneOf".to_owned(), handler_choices());
         route.insert("allOf".to_owned(), json!([paths]));
     }
     route
+}
+
+/// The handlers of a route: exactly one, beside which `rewrite` may stand if it hands requests on.
+fn handler_choices() -> Value {
+    let required = |key: &str| json!({ "required": [key] });
+    let choice = |key: &&str| match *key {
+        "redirect" | "respond" => json!({ "required": [key], "not": required("rewrite") }),
+        "rewrite" => {
+            let others: Vec<_> =
+                HandlerTable::KEYS.iter().filter(|other| *other != key).map(|key| required(key)).collect();
+            json!({ "required": [key], "not": { "anyOf": others } })
+        }
+        key => required(key),
+    };
+    HandlerTable::KEYS.iter().map(choice).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::{
     conditions::Conditions,
     error::RouterError,
     path_pattern::PathPattern,
+    rewrite::RewriteTarget,
     route_index::RouteIndex,
     site::{Action, Route},
 };
@@ -21,7 +22,8 @@ pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterErr
         let wanted = match &route.action {
             Action::Redirect(redirect) => redirect.stars(),
             Action::Rewrite(target) => target.stars(),
-            Action::Handle(_) | Action::Try(_) | Action::Respond(_) => 0,
+            Action::Handle(_) | Action::Try(_) => route.rewrite.as_ref().map_or(0, RewriteTarget::stars),
+            Action::Respond(_) => 0,
         };
         if wanted > stars {
             return Err(RouterError::Stars { site, route: number, stars });

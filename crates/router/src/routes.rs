@@ -50,6 +50,8 @@ struct Entry {
     methods: Methods,
     /// The number of its name among those of the site.
     name: Option<usize>,
+    /// The path that its handler gets.
+    rewriting: Option<Box<Rewriting>>,
     step: RouteStep,
     /// The number of the handler that passes on the route's own response.
     answering: Option<usize>,
@@ -222,6 +224,19 @@ impl Routes {
     /// The number of the handler that passes on what this route answers.
     pub(crate) fn answering(&self, route: usize) -> Option<usize> {
         self.entries.get(route)?.answering
+    }
+
+    /// The path that the handler of this route gets in place of this one.
+    pub(crate) fn rewritten(
+        &self,
+        route: usize,
+        path: &Path<'_>,
+        pattern: &PathPattern,
+        request: &Request,
+        client: &RequestClient<'_>,
+    ) -> Result<Option<Path<'static>>, Missed> {
+        let rewriting = self.entries.get(route).and_then(|entry| entry.rewriting.as_ref());
+        rewriting.map(|rewriting| rewriting.path(path, pattern, request, client)).transpose()
     }
 
     /// The number of this name, if a route has it.
@@ -501,9 +516,10 @@ impl Entry {
             kept.handlers.len() - 1
         };
         let answering = route.answering.map(&mut number);
-        let Route { path: pattern, methods, mut conditions, mark, .. } = route;
+        let Route { path: pattern, methods, mut conditions, mark, rewrite, .. } = route;
         let expression = conditions.path.take();
         let captured = Captured::of(expression.as_ref());
+        let rewriting = rewrite.map(|target| Box::new(Rewriting { target, captured: captured.clone() }));
         let take = |outcome: Outcome| RouteStep::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
             Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
@@ -531,7 +547,7 @@ impl Entry {
             true => step,
             false => RouteStep::If(Box::new(Conditional::new(conditions, captured, step))),
         };
-        Self { pattern, expression, methods, name: None, step, answering }
+        Self { pattern, expression, methods, name: None, rewriting, step, answering }
     }
 
     /// Whether a path matches; that of a sample need not match an expression.

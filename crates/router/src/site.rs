@@ -66,6 +66,9 @@ pub struct Route<H> {
     pub name: Option<Box<str>>,
     /// The note of a request that the route takes; none for [`Action::Rewrite`], which takes no requests.
     pub mark: Option<RouteMark>,
+    /// The path that the handler of [`Action::Handle`] or [`Action::Try`] gets in place of that of the request; routes
+    /// behind an attempt get the request as it was.
+    pub rewrite: Option<RewriteTarget>,
     /// The action.
     pub action: Action<H>,
     /// The handler that passes on what [`Action::Redirect`] or [`Action::Respond`] answers; nothing for other actions, and
@@ -87,8 +90,8 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
-        let (name, mark, answering) = (None, None, None);
-        Self { path, methods, conditions, headers, request_headers, name, mark, action, answering }
+        let (name, mark, rewrite, answering) = (None, None, None, None);
+        Self { path, methods, conditions, headers, request_headers, name, mark, rewrite, action, answering }
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) struct SiteOfRoute<'a> {
 impl Routing<'_> {
     /// A route of this site.
     pub(super) fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, rewrite, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let (written, name) = (settings.only_path().unwrap_or_default().to_owned(), settings.paths());
         let trusted = handler.trust().map(trusted);
@@ -75,13 +75,17 @@ impl Routing<'_> {
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.reading().methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
+        let rewrite = self.reading().own_rewrite(rewrite.as_ref(), &scope, &place);
+        let has_own_path = !matches!(rewrite, Some(None));
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let shown = shown(site.name, Some(&place), &name);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Cgi(cgi) => {
-                let paths = settings.path.iter().flat_map(|paths| paths.0.iter().map(String::as_str));
+                // A path of its own leads to its programs without the path of the route before it.
+                let paths = settings.path.iter().filter(|_| !has_own_path);
+                let paths = paths.flat_map(|paths| paths.0.iter().map(String::as_str));
                 self.cgi(*cgi, paths, &place.key("cgi"))
             }
             HandlerTable::Files(files) => {
@@ -95,7 +99,9 @@ impl Routing<'_> {
             }
             HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.reading().rewrite(&table.rewrite, &scope, &place.key("rewrite")),
+            HandlerTable::Rewrite(table) => {
+                self.reading().rewrite(&table.rewrite, &scope, &place.key("rewrite")).map(Action::Rewrite)
+            }
         };
         let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
         let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));
@@ -111,9 +117,9 @@ impl Routing<'_> {
         // The route whose response leads to an internal one has noted its own number.
         let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-        let (path, methods, conditions) = (path?, methods?, conditions?);
+        let (path, methods, conditions, rewrite) = (path?, methods?, conditions?, rewrite?);
         let name = settings.name.map(String::into_boxed_str);
-        Some(Route { path, methods, conditions, headers, request_headers, name, mark, action, answering })
+        Some(Route { path, methods, conditions, headers, request_headers, name, mark, rewrite, action, answering })
     }
 
     /// The policy around a route with these settings.

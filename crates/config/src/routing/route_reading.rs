@@ -8,7 +8,7 @@ use serow_router::{
 };
 use serow_variables::{Expression, Scope, Text};
 
-use crate::tables::handlers::{RedirectTable, RespondTable};
+use crate::tables::handlers::{RedirectTable, RespondTable, RewriteSettings};
 
 /// Reads parts of sites and routes; `None` where one is wrong, which is reported.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +23,23 @@ impl RouteReading<'_> {
         self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?} {error}"))))
     }
 
-    /// The change of the path.
-    pub fn rewrite<T>(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<T>> {
+    /// The path that replaces that of a request.
+    pub fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<RewriteTarget> {
         let target = RewriteTarget::with_variables(text, scope);
-        let target = target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}")));
-        self.noted(target).map(Action::Rewrite)
+        self.noted(target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
+    }
+
+    /// The path that the handler of a route gets, if it is not that of the request.
+    pub fn own_rewrite(
+        &self,
+        table: Option<&RewriteSettings>,
+        scope: &Scope,
+        place: &Place,
+    ) -> Option<Option<RewriteTarget>> {
+        match table {
+            None => Some(None),
+            Some(table) => self.rewrite(&table.rewrite, scope, &place.key("rewrite")).map(Some),
+        }
     }
 
     /// The methods that a route takes.

@@ -49,7 +49,10 @@ const WORDS: &[(&str, &str)] = &[
     ("gzip_vary", "not needed: compressed responses always have Vary"),
     ("http2", "`http`, at the root"),
     ("http_redirect", "`redirect-http`, at the root"),
-    ("if", "`when` of a [[site.route]], as in when = { header = { Accept-Language = \"de*\" } }"),
+    (
+        "if",
+        "`when` of a [[site.route]], as in when = { header = { Accept-Language = \"de*\" } } or { file = \"down.html\" }",
+    ),
     ("ip_hash", "`balance = \"hash\"` in an [[upstream]]"),
     ("keepalive", "`keep-idle` in an [[upstream]]"),
     ("keepalive_requests", "not needed: connections stay open until `idle-timeout`"),

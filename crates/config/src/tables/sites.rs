@@ -13,7 +13,7 @@ use crate::{
         access::AccessSettings,
         applications::AppTable,
         cgi::CgiTable,
-        handlers::{FilesTable, HandlerTable},
+        handlers::{FilesTable, HandlerTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
         matching::WhenTable,
@@ -126,6 +126,8 @@ pub struct RouteTable {
     pub when: Option<WhenTable>,
     /// Its handler.
     pub handler: HandlerTable,
+    /// The path that the handler gets.
+    pub rewrite: Option<RewriteSettings>,
     /// Where it is in the file.
     pub place: Place,
 }
@@ -261,6 +263,7 @@ impl FromTable for RouteTable {
         };
         let place = table.place().clone();
         let (settings, header_rules, log, policy, access) = (settings?, header_rules?, log?, policy?, access?);
-        Some(Self { settings, header_rules, log, policy, access, when, handler: handler?, place })
+        let (handler, rewrite) = handler?;
+        Some(Self { settings, header_rules, log, policy, access, when, handler, rewrite, place })
     }
 }
