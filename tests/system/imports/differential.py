@@ -120,3 +120,10 @@ def response(reader, method: str) -> tuple:
     # Pages that the servers make themselves have no mark of the configuration.
     is_own = text.startswith(("location ", "answer ", "named ", "file "))
     return (status, location, own, text if is_own else "")
+
+
+def reason(request: tuple, ours: tuple, theirs: tuple) -> str | None:
+    """The reason of a difference that docs/from-nginx.md names."""
+    if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
+        return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
+    return None

@@ -37,11 +37,12 @@ class Generator:
             lines.append(f"location @named {{ {self.fields_text(0.3)} return {self.random.choice([200, 404])} \"named $uri\"; }}")
         return "server {\n    " + "\n    ".join(lines) + "\n}\n"
 
-    def locations(self, depth: int, outer: str) -> list[str]:
+    def locations(self, depth: int, outer: str | None) -> list[str]:
+        """Locations in a prefix, or in an expression: there, nginx takes only expressions."""
         used: set[str] = set()
         lines = []
         for _ in range(self.random.randint(1 if depth == 0 else 0, 5 if depth == 0 else 2)):
-            sign = self.random.choice(["", "", "", "=", "^~", "~", "~*"])
+            sign = self.random.choice(["~", "~*"] if outer is None else ["", "", "", "=", "^~", "~", "~*"])
             if sign.startswith("~"):
                 path = self.random.choice(EXPRESSIONS)
             else:
@@ -51,13 +52,13 @@ class Generator:
             if key in used:
                 continue
             used.add(key)
-            lines.append(self.location(sign, path, depth, outer))
+            lines.append(self.location(sign, path, depth))
         return lines
 
-    def location(self, sign: str, path: str, depth: int, outer: str) -> str:
+    def location(self, sign: str, path: str, depth: int) -> str:
         inner = []
         if depth < 2 and sign != "=" and self.random.random() < 0.3:
-            inner = self.locations(depth + 1, path if not sign.startswith("~") else "")
+            inner = self.locations(depth + 1, None if sign.startswith("~") else path)
         body = self.fields(0.25) + self.pages(0.15) + self.content() + inner
         if self.random.random() < 0.06:
             body.append("internal;")
@@ -71,7 +72,7 @@ class Generator:
             self.count += 1
             return [f'return {self.random.choice([200, 200, 200, 404, 410])} "location {self.count} $uri $args";']
         if chosen < 0.6:
-            return [f"return {self.random.choice([301, 302, 307, 308])} {self.random.choice(TARGETS)}{self.random.choice(['', '?k=1', '$is_args$args'])};"]
+            return [f"return {self.random.choice([301, 302, 307, 308])} http://other.test{self.random.choice(TARGETS)}{self.random.choice(['', '?k=1', '$is_args$args'])};"]
         if chosen < 0.75:
             return self.steps(self.random.randint(1, 2), is_server=False)
         if chosen < 0.85:
@@ -90,7 +91,9 @@ class Generator:
                 flags = ["last", "redirect", "permanent"] if is_server else ["last", "last", "break", "redirect", "permanent"]
                 expression = self.random.choice(["^/a/(.*)$", "^/c/([a-z]+)/(.*)$", r"^(.*)\.x$", "^/gone$", "^/ab"])
                 target = self.random.choice(TARGETS + ["/c/$1", "/a/$1"] if "(" in expression else TARGETS)
-                steps.append(f"rewrite {expression} {target}{self.random.choice(['', '', '?', '?z=1'])} {self.random.choice(flags)};")
+                flag = self.random.choice(flags)
+                target = f"http://other.test{target}" if flag in ("redirect", "permanent") else target
+                steps.append(f"rewrite {expression} {target}{self.random.choice(['', '', '?', '?z=1'])} {flag};")
             else:
                 steps.append(f"if ({self.condition()}) {{ rewrite ^ {self.random.choice(TARGETS)} last; }}")
         return steps
@@ -101,7 +104,7 @@ class Generator:
 
     def answer(self) -> str:
         self.count += 1
-        return self.random.choice([f'return 200 "answer {self.count} $uri";', "return 403;", f"return 301 {self.random.choice(TARGETS)};"])
+        return self.random.choice([f'return 200 "answer {self.count} $uri";', "return 403;", f"return 301 http://other.test{self.random.choice(TARGETS)};"])
 
     def fields(self, chance: float) -> list[str]:
         fields = []

@@ -94,6 +94,11 @@ impl<'tree> Import<'tree> {
             let server = Server::new(self, directive, &scope, &root, &names);
             let mut routes = server.routes();
             self.named_routes(&server, &mut routes);
+            for location in server.locations() {
+                if !self.notes.has(location.directive) {
+                    server.unreached(location.directive);
+                }
+            }
             let mut site = SiteTable::default();
             site.table.comment(format!("{}", directive.place));
             listening.set_site(self, position, &scope, &names, &mut site.table);

@@ -140,7 +140,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         } else {
             flow.run(&location.scope, matching);
         }
-        if location.scope.own_one("internal").is_some() {
+        if location.scope.nearest_one("internal").is_some() {
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
             let handler = Handler::responding(404);
             let mut refusal = Route::new(matching.clone());

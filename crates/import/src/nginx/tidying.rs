@@ -49,6 +49,7 @@ const OF_CONTENT: &[&str] = &[
 /// Moves settings to where a person would write them.
 pub(crate) fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
+        lead_to_internal(&mut site.routes);
         prune(&mut site.routes);
         share(site);
         shorten(site);
@@ -87,35 +88,69 @@ fn is_rewrite(route: &Table) -> bool {
     route.get("rewrite").is_some() && !["files", "proxy", "php"].iter().any(|key| route.get(key).is_some())
 }
 
-/// Removes routes that no request gets to, since one before them takes all of theirs.
+/// Lets responses lead to internal routes, as nginx does for all servers, and removes those that nothing leads to.
+fn lead_to_internal(routes: &mut Vec<Table>) {
+    let is_internal = |route: &Table| route.get("internal").is_some() && route.get("name").is_none();
+    if !routes.iter().any(is_internal) {
+        return;
+    }
+    let mut leads = false;
+    for route in routes.iter_mut() {
+        for (key, value) in &mut route.entries {
+            match (key.as_str(), value) {
+                ("proxy" | "php", Value::Table(entries)) => {
+                    entries.push(("accel-redirect".to_owned(), Value::Bool(true)));
+                    leads = true;
+                }
+                ("rewrite", Value::Table(_)) | ("error-pages", _) => leads = true,
+                _ => {}
+            }
+        }
+    }
+    if !leads {
+        routes.retain(|route| !is_internal(route));
+    }
+}
+
+/// Removes routes that no request gets to, since one before them takes all of theirs: `serow check` refuses such routes.
 fn prune(routes: &mut Vec<Table>) {
-    let mut taken: Vec<String> = Vec::new();
-    let mut same: Vec<[Option<Value>; 4]> = Vec::new();
-    routes.retain(|route| {
+    // Paths that are taken under conditions; without conditions, those of all requests.
+    let mut taken: Vec<([Option<Value>; 2], String)> = Vec::new();
+    routes.retain_mut(|route| {
         if route.get("name").is_some() || route.get("internal").is_some() {
             return true;
         }
         let paths = paths(route);
-        let covers = |cover: &String, path: &str| match cover.strip_suffix('*').filter(|start| start.starts_with('/')) {
-            Some(start) if !start.contains('*') => {
-                path.starts_with(start) || path == cover || path.starts_with('*') && start == "/"
-            }
-            _ => path == cover,
+        let conditions = ["when", "methods"].map(|key| route.get(key).cloned());
+        let is_taken = |path: &String| {
+            taken
+                .iter()
+                .any(|(others, cover)| (*others == [None, None] || *others == conditions) && covers(cover, path))
         };
-        if !paths.is_empty() && paths.iter().all(|path| taken.iter().any(|cover| covers(cover, path))) {
+        if !paths.is_empty() && paths.iter().all(is_taken) {
             return false;
         }
-        let conditions = ["path", "path-regex", "when", "methods"].map(|key| route.get(key).cloned());
-        if same.contains(&conditions) {
-            return false;
+        if let Some(Value::List(_)) = route.get("path") {
+            let left = paths.iter().filter(|path| !is_taken(path)).cloned();
+            let left = Value::texts(left.collect::<Vec<_>>());
+            route.set("path", left);
         }
-        match leaves_some(route) {
-            false if route.get("when").is_none() && route.get("methods").is_none() => taken.extend(paths),
-            false => same.push(conditions),
-            true => {}
+        if !leaves_some(route) {
+            taken.extend(paths.into_iter().map(|path| (conditions.clone(), path)));
         }
         true
     });
+}
+
+/// Whether all paths that a pattern matches also match another one.
+fn covers(cover: &str, path: &str) -> bool {
+    match cover.split_once('*') {
+        _ if path == cover || cover == "/*" => true,
+        Some((start, end)) if !end.contains('*') && !path.starts_with("/ ") => {
+            path.len() >= start.len() + end.len() && path.starts_with(start) && path.ends_with(end)
+        }
+        _ => false,
+    }
 }
 
 /// The paths of a route; its expression stands for itself.
