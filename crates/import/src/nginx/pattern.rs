@@ -1,6 +1,17 @@
 //! Regular expressions: from those of PCRE, which nginx has, to those that Serow has.
 
+use std::{cell::RefCell, collections::HashMap};
+
+use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::{ParserBuilder, hir::Hir};
+
+/// How many compiled expressions are kept: thousands of servers have the same few.
+const MOST_COMPILED: usize = 100;
+
+thread_local! {
+    /// Compiled expressions by their text; nothing for one that cannot be compiled.
+    static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
+}
 
 /// An expression in Serow's syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,11 +152,15 @@ impl Pattern {
 
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
-        regex::bytes::RegexBuilder::new(&self.expression)
-            .unicode(false)
-            .case_insensitive(self.ignores_case)
-            .build()
-            .is_ok_and(|expression| expression.is_match(path.as_bytes()))
+        COMPILED.with_borrow_mut(|compiled| {
+            if compiled.len() >= MOST_COMPILED {
+                compiled.clear();
+            }
+            let expression = compiled.entry(self.written()).or_insert_with(|| {
+                RegexBuilder::new(&self.expression).unicode(false).case_insensitive(self.ignores_case).build().ok()
+            });
+            expression.as_ref().is_some_and(|expression| expression.is_match(path.as_bytes()))
+        })
     }
 
     /// The number of its groups.

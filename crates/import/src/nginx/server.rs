@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{
     content::Content,
     flow::Flow,
-    handler::Handler,
+    handler::{Handler, HandlerKind},
     import::Import,
     locations::{Choice, Kind, Location},
     matching::{self, Match},
@@ -102,9 +102,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
                     routes.extend(self.location(location, &matching, &variables, 0));
                 }
                 Choice::AddSlash(location, path) => {
+                    let mut table = Table::default();
+                    table.set("to", format!("{path}/"));
+                    table.set("status", Value::Number(301));
+                    let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
                     let mut route = Route::new(Match::exact(&path));
-                    let to = ("to".to_owned(), Value::Text(format!("{path}/")));
-                    route.table.set("redirect", Value::Table(vec![to, ("status".to_owned(), Value::Number(301))]));
+                    let flow = Flow::new(self, variables.clone(), None);
+                    self.policies(&flow, &location.scope, &handler, &mut route.table);
                     self.notes().translated(location.directive);
                     routes.push(route);
                 }
