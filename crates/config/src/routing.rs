@@ -77,15 +77,18 @@ impl SiteReading<'_> {
             SiteContent::Routes(routes) => &routes[..],
             _ => &[],
         };
-        let (inside, outside): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.settings.internal);
-        let read = |tables: Vec<&RouteTable>| {
-            let routes: Vec<_> = tables.into_iter().map(|table| self.route(table, &scope)).collect();
-            routes.into_iter().collect::<Option<Vec<_>>>()
-        };
-        let (inside, outside) = (read(inside), read(outside));
+        let routes: Vec<_> = tables.iter().map(|table| self.route(table, &scope)).collect();
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-        let site = Site { hosts: hosts?, headers, request_headers, routes: outside?, number: None };
-        let inside = Site { hosts: Vec::new(), routes: inside?, ..site.clone() };
+        let site = Site {
+            hosts: hosts?,
+            headers,
+            request_headers,
+            routes: routes.into_iter().collect::<Option<_>>()?,
+            number: None,
+        };
+        let inside = site.routes.iter().filter(|route| route.internal);
+        let inside = inside.map(|route| Route { internal: false, ..route.clone() }).collect();
+        let inside = Site { hosts: Vec::new(), routes: inside, ..site.clone() };
         if !inside.routes.is_empty()
             && let Err(error) = Router::new(vec![inside])
         {
@@ -129,6 +132,7 @@ impl SiteReading<'_> {
         let name = settings.name.clone().map(String::into_boxed_str);
         let route = Route::new(path?, action?);
         Some(Route {
+            internal: settings.internal,
             rewrite: rewrite?,
             methods: methods?,
             conditions: conditions?,
@@ -148,9 +152,7 @@ impl SiteReading<'_> {
             HandlerTable::Files(files) => Some(folder_action(files)),
             HandlerTable::Redirect(redirect) => reading.redirect(redirect, scope, &place.key("redirect")),
             HandlerTable::Respond(response) => reading.respond(response.clone(), scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => {
-                reading.rewrite(&table.rewrite, scope, &place.key("rewrite")).map(Action::Rewrite)
-            }
+            HandlerTable::Rewrite(table) => reading.rewriting(table, scope, place),
         }
     }
 }

@@ -39,6 +39,7 @@ mod size_limit;
 mod span;
 mod statuses;
 mod switch;
+mod text_or;
 mod texts;
 mod variable;
 
@@ -83,6 +84,7 @@ pub use self::{
     span::Span,
     statuses::{StatusRange, Statuses},
     switch::Switch,
+    text_or::{Expandable, TextOr},
     texts::Texts,
     variable::Variable,
 };

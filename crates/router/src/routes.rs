@@ -18,7 +18,7 @@ use crate::{
     methods::Methods,
     path_pattern::PathPattern,
     redirect::Redirect,
-    rewrite::RewriteTarget,
+    rewrite::{RewriteLoop, RewriteTarget},
     route_index::RouteIndex,
     site::{Action, Route, Site},
     variable_outcome::{Captured, Rewriting, VariableOutcome},
@@ -37,6 +37,7 @@ pub(crate) struct Routes {
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
+    rewritten_too_often: FixedResponse,
     /// The number to note of a request that no route takes.
     number: Option<u32>,
 }
@@ -50,6 +51,8 @@ struct Entry {
     methods: Methods,
     /// The number of its name among those of the site.
     name: Option<usize>,
+    /// Whether only requests that were led here come to it.
+    internal: bool,
     /// The path that its handler gets.
     rewriting: Option<Box<Rewriting>>,
     step: RouteStep,
@@ -66,6 +69,8 @@ pub(crate) enum RouteStep {
     GoOn(RewriteTarget),
     /// The same, with variables.
     Rewrite(Box<Rewriting>),
+    /// It starts again with another path.
+    Restart(Box<Rewriting>),
     /// One of the others, if the request meets conditions.
     If(Box<Conditional>),
     /// One of the others, of which a note is made.
@@ -108,6 +113,8 @@ pub(crate) struct Taken<'routes, 'request> {
     pub(crate) outcome: &'routes Outcome,
     /// The path that fits.
     pub(crate) path: Path<'request>,
+    /// Where the search for it began, and what it passed.
+    pub(crate) start: Start,
 }
 
 /// The clean path of a request at a route.
@@ -166,6 +173,10 @@ pub(crate) struct Start {
     pub(crate) name: Option<usize>,
     /// Whether it is a sample, of which nothing but the path is known.
     pub(crate) is_sample: bool,
+    /// Whether internal routes take it.
+    pub(crate) is_inside: bool,
+    /// How often it has started again.
+    pub(crate) restarts: u8,
 }
 
 /// Why no route takes a request.
@@ -181,6 +192,8 @@ pub(crate) enum Missed {
     Tunnel,
     /// A route may take the sample, or not.
     Unknown,
+    /// This route has started it again once too often (500).
+    Loop(usize),
 }
 
 impl From<NoPath> for Missed {
@@ -216,6 +229,7 @@ impl Routes {
             not_found: of(StatusCode::NOT_FOUND),
             bad_request: of(StatusCode::BAD_REQUEST),
             not_implemented: of(StatusCode::NOT_IMPLEMENTED),
+            rewritten_too_often: of(StatusCode::INTERNAL_SERVER_ERROR),
             headers,
             number,
         }
@@ -250,13 +264,16 @@ impl Routes {
         asked: &'request [u8],
         request: &Request,
         client: &RequestClient<'_>,
-        start: Start,
+        mut start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
         let mut candidates = self.index.candidates(asked, start.route, start.is_sample);
         while let Some(route) = candidates.next() {
             let Some(entry) = self.entries.get(route) else { break };
             let Entry { pattern, expression, methods, name, step, .. } = entry;
+            if entry.internal && !start.is_inside {
+                continue;
+            }
             if !entry.matches(path.as_bytes(), start.is_sample) {
                 continue;
             }
@@ -280,12 +297,19 @@ impl Routes {
                 RouteStep::GoOn(target) => go_on(target, path, pattern)?,
                 RouteStep::Take(Outcome::Variable(_))
                 | RouteStep::Rewrite(_)
+                | RouteStep::Restart(_)
                 | RouteStep::If(_)
                 | RouteStep::Marked(_) => match follow(step, path, pattern, request, client, start)? {
-                    Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
+                    Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path, start }),
                     Followed::Next(next) => next,
+                    Followed::First(first) => {
+                        (start, missed) = (start.again(route)?, Missed::Path);
+                        candidates = self.index.candidates(first.as_bytes(), 0, start.is_sample);
+                        path = first;
+                        continue;
+                    }
                 },
-                RouteStep::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
+                RouteStep::Take(outcome) => return Ok(Taken { route, pattern, outcome, path, start }),
             };
             if step.rewrites() {
                 candidates = self.index.candidates(path.as_bytes(), route + 1, start.is_sample);
@@ -311,6 +335,12 @@ impl Routes {
             Missed::Method => self.refuse_method(name, request, client),
             Missed::NoPath => self.refusal(&self.bad_request, request, client),
             Missed::Tunnel => self.refusal(&self.not_implemented, request, client),
+            Missed::Loop(route) => {
+                let mut response = self.refusal(&self.rewritten_too_often, request, client);
+                let route = self.entries.get(route).map(Entry::shown).unwrap_or_default();
+                response.extensions.insert(RewriteLoop { route });
+                response
+            }
         }
     }
 
@@ -352,6 +382,20 @@ impl Routes {
         let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
         self.headers_of(request, client).apply(response.status, &mut response.headers);
         response
+    }
+
+    /// The first rewrite that starts a request again and again for sure.
+    pub(crate) fn endless_restart(&self) -> Option<usize> {
+        let (request, nobody) = (Request::default(), TrustedProxies::default());
+        let client = RequestClient::new(&nobody);
+        let start = Start { is_sample: true, is_inside: true, ..Start::default() };
+        let restarts = self.entries.iter().filter(|entry| matches!(entry.step, RouteStep::Restart(_)));
+        restarts.flat_map(|entry| entry.pattern.samples()).find_map(|path| {
+            match self.find(&path, &request, &client, start) {
+                Err(Missed::Loop(route)) => Some(route),
+                _ => None,
+            }
+        })
     }
 
     /// The first redirect that never comes to anything else.
@@ -417,6 +461,8 @@ enum Followed<'routes, 'request> {
     Taken(&'routes Outcome, Path<'request>),
     /// It goes on with this path.
     Next(Path<'request>),
+    /// It starts again with this path.
+    First(Path<'request>),
 }
 
 /// Follows a step, also one with conditions or variables. It is a function of its own so that requests without these
@@ -443,6 +489,8 @@ fn follow<'routes, 'request>(
             }
             Ok(followed)
         }
+        RouteStep::Restart(rewriting) if start.is_sample && !rewriting.target.follows_path() => Err(Missed::Unknown),
+        RouteStep::Restart(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::First),
         RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::Next),
         RouteStep::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         RouteStep::Take(outcome) => {
@@ -473,7 +521,7 @@ impl RouteStep {
         match self {
             Self::GoOn(_) | Self::Rewrite(_) => true,
             Self::If(conditional) => conditional.step.rewrites(),
-            Self::Take(_) | Self::Marked(_) => false,
+            Self::Take(_) | Self::Marked(_) | Self::Restart(_) => false,
         }
     }
 
@@ -502,7 +550,25 @@ impl Conditional {
 impl Default for Start {
     /// At the first route.
     fn default() -> Self {
-        Self { route: 0, missed: Missed::Path, tries: true, name: None, is_sample: false }
+        Self {
+            route: 0,
+            missed: Missed::Path,
+            tries: true,
+            name: None,
+            is_sample: false,
+            is_inside: false,
+            restarts: 0,
+        }
+    }
+}
+
+impl Start {
+    /// The next search of a request that this route starts again: among all routes, whatever name they have.
+    fn again(self, route: usize) -> Result<Self, Missed> {
+        if self.restarts == MAX_RESTARTS {
+            return Err(Missed::Loop(route));
+        }
+        Ok(Self { name: None, is_inside: true, restarts: self.restarts + 1, ..self })
     }
 }
 
@@ -516,7 +582,7 @@ impl Entry {
             kept.handlers.len() - 1
         };
         let answering = route.answering.map(&mut number);
-        let Route { path: pattern, methods, mut conditions, mark, rewrite, .. } = route;
+        let Route { path: pattern, methods, mut conditions, mark, internal, rewrite, .. } = route;
         let expression = conditions.path.take();
         let captured = Captured::of(expression.as_ref());
         let rewriting = rewrite.map(|target| Box::new(Rewriting { target, captured: captured.clone() }));
@@ -536,6 +602,7 @@ impl Entry {
                 RouteStep::Rewrite(Box::new(Rewriting { target, captured: captured.clone() }))
             }
             Action::Rewrite(target) => RouteStep::GoOn(target),
+            Action::Restart(target) => RouteStep::Restart(Box::new(Rewriting { target, captured: captured.clone() })),
         };
         let step = match (mark, step) {
             (Some(mark), step @ RouteStep::Take(_)) => {
@@ -547,7 +614,12 @@ impl Entry {
             true => step,
             false => RouteStep::If(Box::new(Conditional::new(conditions, captured, step))),
         };
-        Self { pattern, expression, methods, name: None, rewriting, step, answering }
+        Self { pattern, expression, methods, name: None, internal, rewriting, step, answering }
+    }
+
+    /// How messages name it.
+    fn shown(&self) -> String {
+        self.expression.as_ref().map_or_else(|| self.pattern.to_string(), |expression| expression.as_str().to_owned())
     }
 
     /// Whether a path matches; that of a sample need not match an expression.
@@ -557,6 +629,9 @@ impl Entry {
             && (is_sample || self.expression.as_ref().is_none_or(|expression| expression.matches(path)))
     }
 }
+
+/// As many as nginx's rewrites start a request again.
+const MAX_RESTARTS: u8 = 10;
 
 /// How many redirects in a row browsers follow (WHATWG Fetch §4.4).
 const MAX_REDIRECTS: usize = 20;

@@ -66,6 +66,9 @@ pub struct Route<H> {
     pub name: Option<Box<str>>,
     /// The note of a request that the route takes; none for [`Action::Rewrite`], which takes no requests.
     pub mark: Option<RouteMark>,
+    /// Whether only requests that [`Action::Restart`] has led here, or [`Router::route_inside`](crate::Router::route_inside),
+    /// come to it.
+    pub internal: bool,
     /// The path that the handler of [`Action::Handle`] or [`Action::Try`] gets in place of that of the request; routes
     /// behind an attempt get the request as it was.
     pub rewrite: Option<RewriteTarget>,
@@ -91,7 +94,19 @@ impl<H> Route<H> {
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
         let (name, mark, rewrite, answering) = (None, None, None, None);
-        Self { path, methods, conditions, headers, request_headers, name, mark, rewrite, action, answering }
+        Self {
+            path,
+            methods,
+            conditions,
+            headers,
+            request_headers,
+            name,
+            mark,
+            internal: false,
+            rewrite,
+            action,
+            answering,
+        }
     }
 }
 
@@ -110,4 +125,7 @@ pub enum Action<H> {
     /// It goes on with another path to the routes behind this one, so there are no loops. Its query is kept, unless the
     /// target has one.
     Rewrite(RewriteTarget),
+    /// It goes on with another path to all routes of the site, from the first one on, internal ones included: at most
+    /// ten times, then the answer is 500 with a [`RewriteLoop`](crate::RewriteLoop).
+    Restart(RewriteTarget),
 }

@@ -78,6 +78,9 @@ impl Table {
             if let Some(route) = routes.endless_redirect() {
                 return Err(RouterError::Loop { site, route });
             }
+            if let Some(route) = routes.endless_restart() {
+                return Err(RouterError::RestartLoop { site, route });
+            }
         }
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
@@ -100,6 +103,13 @@ impl Table {
             Some(site) => self.resume(Next::of_site(site, Start::default()), request, client),
             None => Decision::refusal(self.misdirected.response()),
         }
+    }
+
+    /// As [`Self::decide`], among internal routes as well.
+    pub(crate) fn decide_inside(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
+        let Some(site) = self.site_of(request) else { return self.decide(request, client) };
+        let start = Start { is_inside: true, ..Start::default() };
+        self.resume(Next::of_site(site, start), request, client)
     }
 
     /// As [`Self::decide`], among the routes of this name; nothing if the site of the request has none.
@@ -152,10 +162,10 @@ fn decide_within<'a>(
     }
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
-    let Taken { route, pattern, outcome, path } = routes.find(asked, request, client, next.start)?;
+    let Taken { route, pattern, outcome, path, start } = routes.find(asked, request, client, next.start)?;
     let own = routes.rewritten(route, &path, pattern, request, client)?;
     let answered = |response| Ok(Decision::Answer { response, handler: routes.answering(route) });
-    let start = Start { route: route + 1, ..next.start };
+    let start = Start { route: route + 1, ..start };
     Ok(match outcome {
         Outcome::Handle { handler, headers } => {
             Targets::of(request, &path, own.as_ref())?.give(request);

@@ -81,6 +81,11 @@ impl PhaseSettings {
 }
 
 impl Phases {
+    /// Those that do nothing.
+    pub(crate) fn none() -> Self {
+        Self::of_site(Arc::default())
+    }
+
     /// Those of a site, for the refusals of the router.
     pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
         Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None }

@@ -99,9 +99,7 @@ impl Routing<'_> {
             }
             HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => {
-                self.reading().rewrite(&table.rewrite, &scope, &place.key("rewrite")).map(Action::Rewrite)
-            }
+            HandlerTable::Rewrite(table) => self.reading().rewriting(&table, &scope, &place),
         };
         let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
         let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));
@@ -114,12 +112,24 @@ impl Routing<'_> {
         };
         let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name, trusted, logs };
-        // The route whose response leads to an internal one has noted its own number.
-        let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
+        let mark = self.numbers.mark(numbered, &action);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let (path, methods, conditions, rewrite) = (path?, methods?, conditions?, rewrite?);
         let name = settings.name.map(String::into_boxed_str);
-        Some(Route { path, methods, conditions, headers, request_headers, name, mark, rewrite, action, answering })
+        let internal = settings.internal;
+        Some(Route {
+            path,
+            methods,
+            conditions,
+            headers,
+            request_headers,
+            name,
+            mark,
+            internal,
+            rewrite,
+            action,
+            answering,
+        })
     }
 
     /// The policy around a route with these settings.
@@ -162,7 +172,7 @@ impl Routing<'_> {
         site: SiteOfRoute<'_>,
         place: &Place,
     ) -> Option<PhaseSettings> {
-        if is_internal || matches!(action, Action::Rewrite(_)) {
+        if is_internal || matches!(action, Action::Rewrite(_) | Action::Restart(_)) {
             return Some(PhaseSettings::default());
         }
         let of_site = (site.settings.cache.as_ref(), site.place);

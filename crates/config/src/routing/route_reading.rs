@@ -8,7 +8,10 @@ use serow_router::{
 };
 use serow_variables::{Expression, Scope, Text};
 
-use crate::tables::handlers::{RedirectTable, RespondTable, RewriteSettings};
+use crate::{
+    tables::handlers::{RedirectTable, RespondTable, RewriteSettings},
+    values::TextOr,
+};
 
 /// Reads parts of sites and routes; `None` where one is wrong, which is reported.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +27,17 @@ impl RouteReading<'_> {
     }
 
     /// The path that replaces that of a request.
-    pub fn rewrite(&self, text: &str, scope: &Scope, place: &Place) -> Option<RewriteTarget> {
+    fn rewrite(&self, table: &RewriteSettings, scope: &Scope, place: &Place) -> Option<RewriteTarget> {
+        let (text, place) = (table.to(), place.key("rewrite"));
+        let place = if matches!(table.rewrite, TextOr::Table(_)) { place.key("to") } else { place };
         let target = RewriteTarget::with_variables(text, scope);
         self.noted(target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
+    }
+
+    /// The change of the path of a route without a handler.
+    pub fn rewriting<T>(&self, table: &RewriteSettings, scope: &Scope, place: &Place) -> Option<Action<T>> {
+        let action = if table.restarts() { Action::Restart } else { Action::Rewrite };
+        self.rewrite(table, scope, place).map(action)
     }
 
     /// The path that the handler of a route gets, if it is not that of the request.
@@ -38,7 +49,7 @@ impl RouteReading<'_> {
     ) -> Option<Option<RewriteTarget>> {
         match table {
             None => Some(None),
-            Some(table) => self.rewrite(&table.rewrite, scope, &place.key("rewrite")).map(Some),
+            Some(table) => self.rewrite(table, scope, place).map(Some),
         }
     }
 

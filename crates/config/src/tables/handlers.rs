@@ -10,7 +10,7 @@ use serow_document::Problem;
 use crate::{
     options::FolderOptions,
     tables::{FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, upstreams::ProxyTable},
-    values::{Count, RedirectStatus, choice},
+    values::{Count, Expandable, RedirectStatus, TextOr, choice},
 };
 
 /// The handler of a route.
@@ -129,7 +129,41 @@ pub struct RewriteSettings {
     /// Beside `app`, `cgi`, `files`, `php` or `proxy`, this handler alone gets the new path, as with nginx's `rewrite … break`;
     /// without one, the request continues with the routes below. $request_uri stays the client's, $uri is the new path. Each * is replaced by the text that the corresponding * of the route's path matched. Variables can be a part of it,
     /// and a query, which replaces that of the request: "/user?id=$id&$args".
-    pub rewrite: String,
+    ///
+    /// { to = "/index.php?$args", restart = true } tries all routes of the site again from the first, also those with
+    /// internal = true, as nginx's `rewrite … last` and `try_files`: at most ten times for a request.
+    pub rewrite: TextOr<RewriteTable>,
+}
+
+/// Another path, and the routes that get the request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RewriteTable {
+    /// New path.
+    pub to: String,
+
+    /// Whether all routes of the site are tried again, from the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
+}
+
+impl Expandable for RewriteTable {
+    const EXPECTED: &'static str =
+        r#"a path, as in "/new/*", or a table, as in { to = "/index.php?$args", restart = true }"#;
+}
+
+impl RewriteSettings {
+    /// The new path.
+    pub fn to(&self) -> &str {
+        match &self.rewrite {
+            TextOr::Text(to) | TextOr::Table(RewriteTable { to, .. }) => to,
+        }
+    }
+
+    /// Whether all routes of the site are tried again.
+    pub fn restarts(&self) -> bool {
+        matches!(self.rewrite, TextOr::Table(RewriteTable { restart: true, .. }))
+    }
 }
 
 impl HandlerTable {
@@ -154,8 +188,8 @@ impl HandlerTable {
         match given[..] {
             ["rewrite"] => Some((Self::Rewrite(rewrite??), None)),
             [key, "rewrite"] if !matches!(key, "redirect" | "respond") => {
-                let handler = app.or(cgi).or(files).or(php).or(proxy).flatten()?;
-                handler.beside_rewrite(route).map(|handler| (handler, rewrite.flatten()))
+                let (handler, rewrite) = (app.or(cgi).or(files).or(php).or(proxy).flatten()?, rewrite??);
+                handler.beside_rewrite(&rewrite, route).map(|handler| (handler, Some(rewrite)))
             }
             [key @ ("redirect" | "respond"), "rewrite"] => {
                 let text = format!(
@@ -175,7 +209,7 @@ impl HandlerTable {
                 None
             }
             [first, ref others @ ..] => {
-                for other in others {
+                for other in others.iter().filter(|other| **other != "rewrite") {
                     let text = format!("a route has either `{first}` or `{other}`: make a second route for the other");
                     route.problem(Problem::of_key(route.place().key(*other), text));
                 }
@@ -187,7 +221,7 @@ impl HandlerTable {
 
 impl HandlerTable {
     /// The same, unless it cannot have another path than its route.
-    fn beside_rewrite(self, route: &TableReading<'_, '_>) -> Option<Self> {
+    fn beside_rewrite(self, rewrite: &RewriteSettings, route: &TableReading<'_, '_>) -> Option<Self> {
         let text = match &self {
             Self::Files(files) if files.settings.strip_prefix => {
                 "`strip-prefix` leaves out the path of the route, which `rewrite` has replaced: leave it out, and write the path \
@@ -196,6 +230,9 @@ impl HandlerTable {
             Self::Files(files) if files.is_written() => {
                 "clients that change a folder name its paths themselves, also in fields: `rewrite` cannot stand beside `write`; \
                  write strip-prefix = true, or leave it out"
+            }
+            _ if rewrite.restarts() => {
+                "`restart` leads to all routes, and not to the handler beside it: leave out `restart`, or the handler"
             }
             _ => return Some(self),
         };

@@ -157,7 +157,8 @@ pub struct RouteSettings {
     #[serde(default)]
     pub methods: Option<Vec<String>>,
 
-    /// Whether only responses of applications and upstream servers lead to the route, and no requests of clients.
+    /// Whether only responses of applications and upstream servers lead to the route, and rewrites with `restart = true`,
+    /// but no requests of clients.
     ///
     /// A response with X-Accel-Redirect: /protected/a.pdf is replaced by what the first matching internal route of the site
     /// responds to this path; X-Sendfile names a file in the folder of an internal route instead. See `accel-redirect`
