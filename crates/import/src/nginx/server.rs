@@ -145,6 +145,12 @@ impl<'a, 'tree> Server<'a, 'tree> {
             flow.run(&location.scope, matching);
         }
         if location.scope.nearest_one("internal").is_some() {
+            let leads_on = |route: &Route| matches!(route.table.get("rewrite"), Some(Value::Table(_)));
+            if flow.routes.iter().any(leads_on) {
+                self.notes()
+                    .lost(location.directive, "an internal location that leads to other locations has no translation");
+                flow.routes.retain(|route| !leads_on(route));
+            }
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
             let handler = Handler::responding(404);
             let mut refusal = Route::new(matching.clone());

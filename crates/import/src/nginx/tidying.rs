@@ -49,8 +49,8 @@ const OF_CONTENT: &[&str] = &[
 /// Moves settings to where a person would write them.
 pub(crate) fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
-        lead_to_internal(&mut site.routes);
         prune(&mut site.routes);
+        lead_to_internal(&mut site.routes);
         share(site);
         shorten(site);
     }
@@ -95,7 +95,7 @@ fn lead_to_internal(routes: &mut Vec<Table>) {
         return;
     }
     let mut leads = false;
-    for route in routes.iter_mut() {
+    for route in routes.iter_mut().filter(|route| !is_internal(route)) {
         for (key, value) in &mut route.entries {
             match (key.as_str(), value) {
                 ("proxy" | "php", Value::Table(entries)) => {
