@@ -40,6 +40,7 @@ mod rates;
 mod reasons;
 mod request_ids;
 mod responses;
+mod rewriting;
 mod route_logs;
 mod route_metrics;
 mod run;
