@@ -12,6 +12,7 @@ mod bans;
 mod bench;
 mod cache;
 mod cache_files;
+mod cache_ignored_fields;
 mod cache_parts;
 mod cache_routes;
 mod certificates_dns;
