@@ -107,6 +107,7 @@ impl Routing<'_> {
         let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
         internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
         let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
+        let rewriting = self.rewriting(content.proxy(), content.trust(), &scope, &place);
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Cgi(cgi) => self.cgi(*cgi, std::iter::once(EVERYTHING), &place.key("cgi")),
@@ -151,7 +152,8 @@ impl Routing<'_> {
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
         let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
         let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
-        let phases = PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() };
+        let rewriting = Self::sparing(rewriting?, &action);
+        let phases = PhaseSettings { policy: inner, cache, mirror, rewriting, ..PhaseSettings::default() };
         let (action, answering) = in_phases(action, phases, EVERYTHING);
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, answering, ..Route::new(self.reading().text(EVERYTHING, &place)?, action) }];

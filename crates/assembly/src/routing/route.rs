@@ -80,6 +80,7 @@ impl Routing<'_> {
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let shown = shown(site.name, Some(&place), &name);
+        let rewriting = self.rewriting(handler.proxy(), handler.trust(), site.scope, &place);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Cgi(cgi) => {
@@ -108,6 +109,7 @@ impl Routing<'_> {
         let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
+            rewriting: Self::sparing(rewriting?, &action),
             ..self.around_content(&action, &policy, (&name, &matched), (settings.internal, follows), site, &place)?
         };
         let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));

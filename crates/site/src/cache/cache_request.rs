@@ -73,7 +73,7 @@ fn passes(request: &Request, settings: &CacheSettings) -> bool {
         // These conditions are for the origin (RFC 9111 §4.3.2), and a tunnel has two ends only.
         || headers.contains_any(&[KnownHeader::Upgrade, KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince])
         || has_override(headers)
-        || settings.bypass.covers(headers)
+        || settings.bypass.covers(headers, request.target.query())
 }
 
 /// Whether there is one of [`OVERRIDES`]: one look at the names, since there is none in most requests.
