@@ -1,6 +1,9 @@
 //! Addresses and cookies of other servers, as clients are to see them.
 
-use serow_config::tables::{maps::Pairs, texts::Texts, upstreams::ProxySettings};
+use serow_config::{
+    tables::{maps::Pairs, upstreams::ProxySettings},
+    values::Texts,
+};
 use serow_document::{Place, Problem, Problems};
 use serow_proxy::StickyMode;
 use serow_router::Action;
