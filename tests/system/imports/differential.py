@@ -13,6 +13,8 @@ from .generator import FILES, Generator
 
 START = "daemon off; master_process off; error_log stderr emerg; pid {work}/nginx.pid; events {{ worker_connections 512; }}\n"
 PATHS = "".join(f"    {name}_temp_path {{work}}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+# The remark of the report about rewrites of the server, which nginx does not try again after `last`.
+AGAIN = "the rewrites of the server are tried again"
 
 
 class Pair:
@@ -43,7 +45,8 @@ class Pair:
             settings.unlink(missing_ok=True)
             made = subprocess.run([program("serow"), "import", source, "-o", settings], capture_output=True, text=True, check=False)
             self.report = made.stdout + made.stderr
-            self.lost = lost_servers(self.report, text)
+            self.lost = servers_of(self.report, "Not translated:", text)
+            self.remarks = servers_of(self.report, "Translated, with a difference:", text)
             settings.write_text('admin = "off"\n' + settings.read_text())
             self.ours = stack.enter_context(Server([program("serow"), "run", "-c", settings], ours))
             self.stack = stack.pop_all()
@@ -72,33 +75,44 @@ class Pair:
                 yield number, request, our, their
 
 
-def lost_servers(report: str, text: str) -> set[int]:
-    """The servers of which a directive is not translated: the report names it, so that no difference is unexplained."""
-    lost: set[int] = set()
+def servers_of(report: str, title: str, text: str) -> dict[int, str]:
+    """The servers with remarks in a part of the report, with these remarks."""
+    servers: dict[int, str] = {}
     begins = [number for number, line in enumerate(text.splitlines(), 1) if line.startswith("server {")]
-    part = report.partition("Not translated:")[2].partition("\n\n")[0]
-    for line in re.findall(r"import\.conf:(\d+):", part):
-        lost.add(sum(begin <= int(line) for begin in begins) - 1)
-    return lost
+    part = report.partition(title)[2].partition("\n\n")[0]
+    for line, remark in re.findall(r"import\.conf:(\d+):[^\n]*\n +([^\n]*)", part):
+        number = sum(begin <= int(line) for begin in begins) - 1
+        servers[number] = servers.get(number, "") + remark
+    return servers
 
 
 def exchange(address: tuple[str, int], host: str, requests) -> list[tuple]:
     """The responses to requests: status, Location, fields and body."""
-    with socket.create_connection(address, timeout=20) as connection:
-        for method, target, fields in requests:
-            body = b"x=1" if method == "POST" else b""
-            lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in fields.items())]
-            if body:
-                lines += ["Content-Type: text/plain", f"Content-Length: {len(body)}"]
-            connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-        reader = connection.makefile("rb")
-        return [response(reader, method) for method, _, _ in requests]
+    responses: list[tuple] = []
+    connection = reader = None
+    for method, target, fields in requests:
+        body = b"x=1" if method == "POST" else b""
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in fields.items())]
+        if body:
+            lines += ["Content-Type: text/plain", f"Content-Length: {len(body)}"]
+        if connection is None:
+            connection = socket.create_connection(address, timeout=20)
+            reader = connection.makefile("rb")
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        answer, closes = response(reader, method)
+        responses.append(answer)
+        if closes:
+            connection.close()
+            connection = None
+    if connection is not None:
+        connection.close()
+    return responses
 
 
-def response(reader, method: str) -> tuple:
+def response(reader, method: str) -> tuple[tuple, bool]:
     line = reader.readline()
     if not line:
-        return ("closed",)
+        return ("closed",), True
     status = int(line.split()[1])
     fields: list[tuple[str, str]] = []
     while (line := reader.readline().strip()):
@@ -119,11 +133,15 @@ def response(reader, method: str) -> tuple:
     text = body.decode("latin-1")
     # Pages that the servers make themselves have no mark of the configuration.
     is_own = text.startswith(("location ", "answer ", "named ", "file "))
-    return (status, location, own, text if is_own else "")
+    return (status, location, own, text if is_own else ""), known.get("connection") == "close"
 
 
-def reason(request: tuple, ours: tuple, theirs: tuple) -> str | None:
-    """The reason of a difference that docs/from-nginx.md names."""
+def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str) -> str | None:
+    """The reason of a difference that the report or docs/from-nginx.md names."""
+    if AGAIN in remarks:
+        return f"the report says: {AGAIN}"
     if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
         return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
+    if request[0] == "POST" and theirs[0] in (301, 405):
+        return "a folder with `missing` leaves other methods than GET and HEAD to the next routes"
     return None
