@@ -149,7 +149,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
             if flow.routes.iter().any(leads_on) {
                 self.notes()
                     .lost(location.directive, "an internal location that leads to other locations has no translation");
-                flow.routes.retain(|route| !leads_on(route));
+                flow.routes.clear();
             }
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
             let handler = Handler::responding(404);
