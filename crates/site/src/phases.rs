@@ -25,6 +25,7 @@ use tokio::time::sleep;
 
 use crate::{
     Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
+    error_routes::ForErrorPage,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
     policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
@@ -55,6 +56,8 @@ pub(crate) struct Phases {
     /// Its keys have whatever this content looks at.
     pub(crate) cache: Option<ResponseCache>,
     pub(crate) internal: Option<InternalRoutes>,
+    /// Whether they are of an internal route, whose guard does not refuse a request for an error page.
+    pub(crate) is_internal: bool,
 }
 
 /// The end of a request's way through the phases.
@@ -76,7 +79,14 @@ impl PhaseSettings {
         let Self { policy, scripts, mirror, cache, internal } = self;
         let is_empty = policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none();
         let cache = cache.map(|cache| cache.around(content));
-        (!is_empty || internal.is_some()).then_some(Phases { policy, scripts, mirror, cache, internal })
+        (!is_empty || internal.is_some()).then_some(Phases {
+            policy,
+            scripts,
+            mirror,
+            cache,
+            internal,
+            is_internal: false,
+        })
     }
 }
 
@@ -88,7 +98,7 @@ impl Phases {
 
     /// Those of a site, for the refusals of the router.
     pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
-        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None }
+        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None, is_internal: false }
     }
 
     /// The same, with a policy that no other phases share.
@@ -132,7 +142,11 @@ impl Phases {
             Bounded::Counted(body) => Some(body),
             Bounded::TooLong(refusal) => return SiteResponse::Ready(Some(refusal)).in_context(context, None),
         };
-        let response = match context.admit(&request) {
+        let decision = match self.is_internal && ForErrorPage::marks(&request) {
+            true => AccessDecision::Granted(Identity::default()),
+            false => context.admit(&request),
+        };
+        let response = match decision {
             AccessDecision::Refused(response) => SiteResponse::Ready(Some(response)),
             AccessDecision::Granted(identity) => match context.preflight() {
                 Some(response) => return SiteResponse::Ready(Some(response)),
@@ -168,6 +182,9 @@ impl Phases {
     ) -> SiteResponse {
         let Some(guard) = self.policy.guard.as_deref() else { return self.scripted(request, target, noted) };
         outcome.add(guard.identify(&mut request, identity));
+        if self.is_internal && ForErrorPage::marks(&request) {
+            return self.scripted(request, target, noted);
+        }
         match guard.limit_identified(&request, outcome) {
             Err(refusal) => SiteResponse::Ready(Some(refusal)),
             // Even a sleep of no time waits for the clock's next tick.
