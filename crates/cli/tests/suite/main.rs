@@ -40,6 +40,7 @@ mod purge;
 mod rates;
 mod reasons;
 mod request_ids;
+mod response_variables;
 mod responses;
 mod rewriting;
 mod route_logs;
