@@ -13,6 +13,7 @@ use serow_config::{
 };
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
+use serow_message::KnownHeader;
 use serow_router::Action;
 use serow_site::{
     CacheBypass, CacheFolder, CacheSettings, CacheStore, Content, IgnoredQuery, PurgingClients, RouteCache, StatusField,
@@ -123,18 +124,26 @@ impl<'a> Caching<'a> {
         let store = store.as_ref()?;
         let settings = self.settings(table, &place)?;
         let site = self.sites.get(place_of_site).map(String::as_str).unwrap_or_default();
-        let name = format!("{site:?} {matched:?}");
+        // Others would have stored less, and told more requests apart.
+        let ignored = match &table.ignore_fields[..] {
+            [] => String::new(),
+            fields => format!(" {fields:?}"),
+        };
+        let name = format!("{site:?} {matched:?}{ignored}");
         Some(Some(RouteCache::new(store.clone(), settings, name)))
     }
 
     fn settings(&self, table: &RouteCacheTable, place: &Place) -> Option<CacheSettings> {
+        let (ignored_fields, ignores_accel_expires) =
+            self.ignored_fields(&table.ignore_fields, &place.key("ignore-fields"))?;
         let rules = CacheRules {
+            ignored_fields,
             default_lifetimes: self.default_lifetimes(table, place)?,
             stale_while_revalidate: table.stale_while_revalidate.map(|span| span.0),
             stale_if_error: table.stale_if_error.map(|span| span.0),
         };
-        let (key_fields, key_cookies) = self.parts(&table.key, &place.key("key"))?;
-        let (fields, cookies) = self.parts(&table.bypass, &place.key("bypass"))?;
+        let [key_fields, key_cookies, _] = self.parts(&table.key, KEY_PARTS, &place.key("key"))?;
+        let [fields, cookies, parameters] = self.parts(&table.bypass, BYPASS_PARTS, &place.key("bypass"))?;
         let ignored_query = match &table.ignore_query {
             None | Some(IgnoredNames::All(false)) => IgnoredQuery::Nothing,
             Some(IgnoredNames::All(true)) => IgnoredQuery::Everything,
@@ -146,15 +155,33 @@ impl<'a> Caching<'a> {
             key_fields,
             key_cookies,
             answers_head: self.answers_head(table, place)?,
-            bypass: CacheBypass { fields, cookies },
+            bypass: CacheBypass { fields, cookies, parameters },
             purge_from: self.purge_from.clone(),
             status_field: match table.cache_status {
                 None | Some(StatusFieldChoice::On) => StatusField::On,
                 Some(StatusFieldChoice::Off) => StatusField::Off,
                 Some(StatusFieldChoice::Debug) => StatusField::Debug,
             },
+            ignores_accel_expires,
             ..CacheSettings::default()
         })
+    }
+
+    /// Fields of responses that decide nothing, and whether X-Accel-Expires is one of them.
+    fn ignored_fields(&self, names: &[String], place: &Place) -> Option<(Vec<KnownHeader>, bool)> {
+        let mut known = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            match KnownHeader::recognise(name.as_bytes()) {
+                Some(field) if IGNORABLE.contains(&field) => known.push(field),
+                None if name.eq_ignore_ascii_case(ACCEL_EXPIRES) => {}
+                _ => {
+                    let text =
+                        format!("{name:?} is not one of Set-Cookie, Cache-Control, Expires, Vary and X-Accel-Expires");
+                    return self.refused(Problem::of_value(place.element(number), text));
+                }
+            }
+        }
+        Some((known, names.iter().any(|name| name.eq_ignore_ascii_case(ACCEL_EXPIRES))))
     }
 
     fn default_lifetimes(
@@ -177,21 +204,27 @@ impl<'a> Caching<'a> {
         Some(lifetimes)
     }
 
-    /// Names of header fields, and of cookies.
-    fn parts(&self, texts: &[String], place: &Place) -> Option<(Vec<String>, Vec<String>)> {
-        let (mut fields, mut cookies) = (Vec::new(), Vec::new());
+    /// Names of header fields, of cookies and of parameters.
+    fn parts(&self, texts: &[String], allowed: AllowedParts, place: &Place) -> Option<[Vec<String>; 3]> {
+        let [mut fields, mut cookies, mut parameters] = [const { Vec::new() }; 3];
         for (number, text) in texts.iter().enumerate() {
             let is_name = |name: &str| !name.is_empty() && name.bytes().all(serow::is_token_byte);
+            let is_pattern = |name: &str| match name.strip_suffix('*') {
+                Some(start) if allowed.patterns => !start.contains('*') && start.bytes().all(serow::is_token_byte),
+                _ => is_name(name) && !(allowed.patterns && name.contains('*')),
+            };
             match text.split_once(':') {
-                Some(("header", name)) if is_name(name) => fields.push(name.to_ascii_lowercase()),
-                Some(("cookie", name)) if is_name(name) => cookies.push(name.to_owned()),
+                Some(("header", name)) if is_pattern(name) => fields.push(name.to_ascii_lowercase()),
+                Some(("cookie", name)) if is_pattern(name) => cookies.push(name.to_owned()),
+                // Unlike others, these may have any characters.
+                Some(("query", name)) if allowed.patterns && !name.is_empty() => parameters.push(name.to_owned()),
                 _ => {
-                    let text = format!("{text:?} is not one of header:NAME and cookie:NAME");
+                    let text = format!("{text:?} is not one of {}", allowed.text);
                     return self.refused(Problem::of_value(place.element(number), text));
                 }
             }
         }
-        Some((fields, cookies))
+        Some([fields, cookies, parameters])
     }
 
     /// Whether HEAD is answered from the cache.
@@ -217,3 +250,23 @@ impl<'a> Caching<'a> {
 
 /// Disk space of a folder whose size the settings do not say: as much as most disks have to spare.
 const DIR_SIZE: u64 = 10 << 30;
+
+/// The parts of requests that a list may name.
+#[derive(Clone, Copy)]
+struct AllowedParts {
+    /// Whether they may be parameters, and names may end with a star.
+    patterns: bool,
+    /// All of them, for messages.
+    text: &'static str,
+}
+
+const KEY_PARTS: AllowedParts = AllowedParts { patterns: false, text: "header:NAME and cookie:NAME" };
+
+const BYPASS_PARTS: AllowedParts =
+    AllowedParts { patterns: true, text: "header:NAME, cookie:NAME and query:NAME, where NAME may end with *" };
+
+/// The fields about storing that an origin may send, and settings ignore.
+const IGNORABLE: [KnownHeader; 4] =
+    [KnownHeader::SetCookie, KnownHeader::CacheControl, KnownHeader::Expires, KnownHeader::Vary];
+
+const ACCEL_EXPIRES: &str = "X-Accel-Expires";

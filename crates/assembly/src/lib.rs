@@ -41,6 +41,7 @@ mod process;
 mod program;
 mod proxy;
 mod proxying;
+mod rewriting;
 mod route_numbers;
 mod routing;
 mod running;

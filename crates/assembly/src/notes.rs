@@ -116,7 +116,12 @@ fn kept_prefix(route: &RouteTable, folder: &Path) -> Option<String> {
     let HandlerTable::Files(files) = &route.handler else { return None };
     let FilesTable { settings, folder: options } = &**files;
     let content = &options.content;
-    if settings.strip_prefix || content.spa.is_some() || !content.rewrite.is_empty() || files.is_written() {
+    if settings.strip_prefix
+        || route.rewrite.is_some()
+        || content.spa.is_some()
+        || !content.rewrite.is_empty()
+        || files.is_written()
+    {
         return None;
     }
     let path = paths(route).find(|path| {

@@ -202,7 +202,7 @@ impl<'a> Proxying<'a> {
         scopes: ProxyScopes<'_>,
         place: &Place,
     ) -> Option<Proxy> {
-        let ProxyTable { settings: ProxySettings { upstream, servers, variables }, forwarding } = table;
+        let ProxyTable { settings: ProxySettings { upstream, servers, variables, .. }, forwarding } = table;
         let noted = |problem| {
             self.problems.add(problem);
             None

@@ -55,7 +55,7 @@ impl RouteNumbers {
                 routes.len() - 1
             }
             Action::Redirect(_) | Action::Respond(_) => self.other(route.logs),
-            Action::Rewrite(_) => return None,
+            Action::Rewrite(_) | Action::Restart(_) => return None,
         };
         self.are_needed.then_some(RouteMark { number: as_number(number), has_captures })
     }

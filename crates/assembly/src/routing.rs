@@ -107,6 +107,7 @@ impl Routing<'_> {
         let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
         internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
         let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
+        let rewriting = self.rewriting(content.proxy(), content.trust(), &scope, &place);
         let action = match content {
             SiteContent::App(app) => self.app(*app, false, &place.key("app")),
             SiteContent::Cgi(cgi) => self.cgi(*cgi, std::iter::once(EVERYTHING), &place.key("cgi")),
@@ -126,8 +127,9 @@ impl Routing<'_> {
                     internal: None,
                     dav: None,
                 };
+                let are_internal: Vec<_> = routes.iter().map(|route| route.settings.internal).collect();
                 let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
-                let internal = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
+                let (internal, inside) = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
                 let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
                 let scopes = DavScopes::of(&routes);
                 let routes = routes.into_iter().zip(scopes.iter());
@@ -135,9 +137,12 @@ impl Routing<'_> {
                     routes.map(|(route, dav)| self.route(route, SiteOfRoute { dav, ..outside })).collect();
                 let routes = routes.into_iter().collect::<Option<Vec<_>>>();
                 scopes.settle(routes.as_deref(), self.problems);
+                let (mut inside, mut routes) = (inside.into_iter(), routes?.into_iter());
+                let in_order = |is_internal: bool| if is_internal { inside.next() } else { routes.next() };
+                let routes = are_internal.into_iter().filter_map(in_order).collect();
                 let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
                 let number = self.numbers.site(logs);
-                let site = Site { hosts: hosts?, headers, request_headers, routes: routes?, number };
+                let site = Site { hosts: hosts?, headers, request_headers, routes, number };
                 return Some((site, surroundings?));
             }
         };
@@ -147,7 +152,8 @@ impl Routing<'_> {
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
         let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
         let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
-        let phases = PhaseSettings { policy: inner, cache, mirror, ..PhaseSettings::default() };
+        let rewriting = Self::sparing(rewriting?, &action);
+        let phases = PhaseSettings { policy: inner, cache, mirror, rewriting, ..PhaseSettings::default() };
         let (action, answering) = in_phases(action, phases, EVERYTHING);
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, answering, ..Route::new(self.reading().text(EVERYTHING, &place)?, action) }];
@@ -156,24 +162,29 @@ impl Routing<'_> {
         Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
     }
 
-    /// The internal routes of a site with these headers, which these responses lead to.
+    /// The internal routes of a site with these headers: those that responses lead to, and the same for the router of the site,
+    /// whose requests have passed no guard yet.
     fn internal_routes(
         &self,
         tables: Vec<RouteTable>,
         headers: Option<&HeaderMeaning>,
         site: SiteOfRoute<'_>,
         (number, places): (usize, &SitePlaces),
-    ) -> Option<Option<InternalRoutes>> {
+    ) -> Option<(Option<InternalRoutes>, Vec<Route<RouteHandler>>)> {
         if tables.is_empty() {
-            return Some(None);
+            return Some((None, Vec::new()));
         }
         let roots = internal_roots::roots(&tables, self.folder);
         let routes: Vec<_> = tables.into_iter().map(|route| self.route(route, site)).collect();
-        let routes = routes.into_iter().collect::<Option<_>>()?;
+        let routes = routes.into_iter().collect::<Option<Vec<_>>>()?;
+        let guarded = routes.iter().map(|route| guarded(route, site.policy)).collect();
+        // The route whose response leads to an internal one has noted its own number.
+        let routes = routes.into_iter().map(|route| Route { internal: false, mark: None, ..route }).collect();
         let HeaderMeaning { responses: headers, requests: request_headers } = HeaderMeaning::clone(headers?);
         let router = Router::new(vec![Site { hosts: Vec::new(), headers, request_headers, routes, number: None }]);
         let router = self.noted(router.map_err(|error| places.of_internal(error, number)))?;
-        Some(Some(InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy))))
+        let internal = InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy));
+        Some((Some(internal), guarded))
     }
 
     fn policies(&self) -> Policies<'_> {
@@ -206,7 +217,19 @@ fn in_phases(
         Action::Redirect(redirect) => (Action::Redirect(redirect), answering(phases)),
         Action::Respond(response) => (Action::Respond(response), answering(phases)),
         Action::Rewrite(target) => (Action::Rewrite(target), None),
+        Action::Restart(target) => (Action::Restart(target), None),
     }
+}
+
+/// An internal route whose requests pass the guard of the site's policy.
+fn guarded(route: &Route<RouteHandler>, policy: &Arc<RoutePolicy>) -> Route<RouteHandler> {
+    let behind = |handler: &RouteHandler| handler.behind(policy.guard.as_ref());
+    let action = match &route.action {
+        Action::Handle(handler) => Action::Handle(behind(handler)),
+        Action::Try(handler) => Action::Try(behind(handler)),
+        action => action.clone(),
+    };
+    Route { action, answering: route.answering.as_ref().map(behind), ..route.clone() }
 }
 
 /// The path of the only route of a site that has one handler.

@@ -1,8 +1,8 @@
 //! Rules of the settings about caching, beyond the directives of responses.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{borrow::Cow, ops::RangeInclusive, time::Duration};
 
-use serow_message::StatusCode;
+use serow_message::{Headers, KnownHeader, StatusCode};
 
 /// Rules of the settings about caching; by default, only responses decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,9 @@ pub struct CacheRules {
     pub stale_while_revalidate: Option<Duration>,
     /// How long a stale response may be sent in place of an error, if it does not say it itself (RFC 5861 §4).
     pub stale_if_error: Option<Duration>,
+    /// Fields of responses that decide nothing, as if the origin had not sent them. They are stored and sent, except for
+    /// `Set-Cookie`, which belongs to the client whose request it answered.
+    pub ignored_fields: Vec<KnownHeader>,
 }
 
 impl CacheRules {
@@ -21,5 +24,31 @@ impl CacheRules {
     pub fn default_lifetime(&self, status: StatusCode) -> Option<Duration> {
         let mut rules = self.default_lifetimes.iter();
         rules.find(|(statuses, _)| statuses.contains(&status.as_u16())).map(|(_, lifetime)| *lifetime)
+    }
+
+    /// The fields that decide about a response with these.
+    pub(crate) fn judged<'h>(&self, headers: &'h Headers) -> Cow<'h, Headers> {
+        if !headers.contains_any(&self.ignored_fields) {
+            return Cow::Borrowed(headers);
+        }
+        let mut judged = headers.clone();
+        for name in &self.ignored_fields {
+            judged.remove(*name);
+        }
+        if self.ignored_fields.contains(&KnownHeader::Vary) && headers.contains(KnownHeader::ContentEncoding) {
+            // Whatever else a response depends on: a client that does not know its coding cannot read it.
+            let _ = judged.append(KnownHeader::Vary, "accept-encoding");
+        }
+        Cow::Owned(judged)
+    }
+
+    /// The fields that are stored of a response with these.
+    pub(crate) fn storable<'h>(&self, headers: &'h Headers) -> Cow<'h, Headers> {
+        if !self.ignored_fields.contains(&KnownHeader::SetCookie) || !headers.contains(KnownHeader::SetCookie) {
+            return Cow::Borrowed(headers);
+        }
+        let mut without = headers.clone();
+        without.remove(KnownHeader::SetCookie);
+        Cow::Owned(without)
     }
 }

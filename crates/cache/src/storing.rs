@@ -144,19 +144,20 @@ pub(crate) fn permitted_head(
     if request.no_store {
         return Err(NotStored::RequestNoStore);
     }
-    let control = ResponseControl::of(headers);
-    let variant = permitted(request, status, headers, &control)?;
-    let (freshness, source) = Freshness::of(status, headers, &control, rules, exchange);
+    let judged = rules.judged(headers);
+    let control = ResponseControl::of(&judged);
+    let variant = permitted(request, status, &judged, &control)?;
+    let (freshness, source) = Freshness::of(status, &judged, &control, rules, exchange);
     // The response does not say that others may have it, and it may be the page of one session: then the cache does not
     // guess its lifetime.
     let is_guessed = matches!(source, LifetimeSource::Heuristic | LifetimeSource::None) && !control.public;
     if is_guessed && request.headers.contains(KnownHeader::Cookie) {
         return Err(NotStored::Credentials);
     }
-    if !is_of_use(status, headers, &control, rules, &freshness, source) {
+    if !is_of_use(status, &judged, &control, rules, &freshness, source) {
         return Err(NotStored::NotFresh);
     }
-    let headers = PackedHeaders::new(&kept(headers, &control, exchange.received));
+    let headers = PackedHeaders::new(&kept(&rules.storable(headers), &control, exchange.received));
     Ok(StorableHead(StoredHead { status, headers, variant, freshness, reuse: ReuseRules::of(&control) }))
 }
 

@@ -10,6 +10,7 @@ mod bench;
 mod cache;
 mod completions;
 mod files;
+mod import;
 mod init;
 mod maintenance;
 mod man;
@@ -32,6 +33,7 @@ pub(crate) use self::{
     cache::{CacheArguments, CacheOrderChoice},
     completions::{CompleteArguments, CompletionsArguments, Shell},
     files::FilesArguments,
+    import::ImportArguments,
     init::InitArguments,
     maintenance::{MaintenanceArguments, MaintenanceOnArguments, MaintenanceSubcommand},
     man::ManArguments,

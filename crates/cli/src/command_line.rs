@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AcmeArguments, AdminClientArguments, AppArguments, BanArguments, CacheArguments, CheckArguments,
-        CompleteArguments, CompletionsArguments, FilesArguments, InitArguments, MaintenanceArguments, ManArguments,
-        PasswordArguments, ProxyArguments, PurgeArguments, RunArguments, StatusArguments, StopArguments,
+        CompleteArguments, CompletionsArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments,
+        ManArguments, PasswordArguments, ProxyArguments, PurgeArguments, RunArguments, StatusArguments, StopArguments,
         SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
@@ -91,6 +91,12 @@ pub(crate) enum Command {
     /// script 'start', and index.html, also in dist, build, public, _site and out. If there are several, the others are
     /// commented out. An existing file is never changed.
     Init(InitArguments),
+    /// Translate the configuration of nginx into a settings file, with a report about each of its lines.
+    ///
+    /// It reads the included files as well. The report names each directive that has no counterpart or differs, with its
+    /// file and line and the reason. The exit status is 0 only if each directive is translated, or needs no line in Serow.
+    /// An existing file is never changed.
+    Import(ImportArguments),
     /// Check a settings file, and report each error with its position.
     ///
     /// Like 'serow run', it checks that folders, certificates and the user exist, but it does not open any sockets.

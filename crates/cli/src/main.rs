@@ -47,6 +47,7 @@ mod environment_port;
 mod error_log;
 mod examination;
 mod folder;
+mod import;
 mod init;
 mod maintenance;
 mod man;
@@ -117,6 +118,7 @@ fn main() -> ExitCode {
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Password(arguments)) => password::run(&arguments),
         Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Import(arguments)) => import::run(&arguments),
         Ok(Command::Init(arguments)) => init::run(&arguments),
         Ok(Command::Completions(arguments)) => completions::print_script(&arguments),
         Ok(Command::Complete(arguments)) => completions::complete(&arguments),

@@ -1,10 +1,9 @@
 //! The settings of a file in other words: all that differ from the defaults, each value in its shortest form. The text
 //! can be read again as a settings file and means the same.
 
-use std::{fmt::Write, path::PathBuf};
+use std::path::PathBuf;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serow_document::WrittenKeys as Keys;
 
 use crate::{
     options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
@@ -18,9 +17,9 @@ use crate::{
         redis::RedisTable,
         root::{AccountTable, MetricsTable, ReloadTable, RootTable, SandboxTable, ScriptsTable},
         sites::{RouteTable, SiteContent, SiteTable},
-        status::RedirectStatus,
         upstreams::{ProxyTable, UpstreamTable},
     },
+    values::RedirectStatus,
 };
 
 /// Writes the settings of a file as the text of another one.
@@ -41,7 +40,7 @@ pub fn of(table: &RootTable) -> String {
     keys.add(&table.scripts, &ScriptsTable::default());
     let mut of_acme = Keys::default();
     of_acme.add(acme, &without_options());
-    let of_acme = if of_acme.0.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
+    let of_acme = if of_acme.is_empty() { String::new() } else { format!("\n[acme]\n{}", of_acme.lines()) };
     let of_cache = table.cache.as_ref().map_or_else(String::new, |cache| {
         let mut keys = Keys::default();
         keys.add_all(cache);
@@ -93,7 +92,7 @@ fn of_site(site: &SiteTable) -> String {
     keys.add_all(&site.header_rules);
     keys.add_all(&site.log);
     keys.add_all(&site.policy);
-    keys.add_all(&site.access);
+    keys.add_all_and(&site.access, MEANT_IF_EMPTY);
     let routes = match &site.content {
         SiteContent::Files(files) => {
             keys.add_table("files", of_files(files));
@@ -126,12 +125,13 @@ fn of_route(route: &RouteTable) -> String {
     keys.add_all(&route.header_rules);
     keys.add_all(&route.log);
     keys.add_all(&route.policy);
-    keys.add_all(&route.access);
+    keys.add_all_and(&route.access, MEANT_IF_EMPTY);
     if let Some(when) = &route.when {
         let mut table = Keys::default();
         table.add_all(when);
         keys.add_table("when", table);
     }
+    route.rewrite.iter().for_each(|rewrite| keys.add_all(rewrite));
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
         HandlerTable::App(app) => keys.add_table("app", of_app(app)),
@@ -190,84 +190,6 @@ fn of_php(php: &PhpTable) -> Keys {
     keys.add(&php.processes, &PhpProcessSettings::default());
     keys.add(&php.caching, &without_options());
     keys
-}
-
-/// Keys and values of a table, in their order.
-#[derive(Default)]
-struct Keys(Map<String, Value>);
-
-impl Keys {
-    /// Adds the settings that differ from the defaults.
-    fn add<T: Serialize>(&mut self, settings: &T, defaults: &T) {
-        let defaults = object(defaults);
-        let differing = object(settings).into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
-        self.0.extend(differing);
-    }
-
-    /// Adds the settings that say something.
-    fn add_all<T: Serialize>(&mut self, settings: &T) {
-        let is_empty = |(key, value): &(String, Value)| {
-            value.is_null() || value.as_object().is_some_and(Map::is_empty) && key != MEANT_IF_EMPTY
-        };
-        self.0.extend(object(settings).into_iter().filter(|entry| !is_empty(entry)));
-    }
-
-    fn add_table(&mut self, key: &str, table: Self) {
-        self.0.insert(key.to_owned(), Value::Object(table.0));
-    }
-
-    /// A line for each.
-    fn lines(&self) -> String {
-        let mut lines = String::new();
-        for (name, value) in &self.0 {
-            // A String takes everything.
-            let _ = writeln!(lines, "{} = {}", key(name), toml(value));
-        }
-        lines
-    }
-}
-
-fn object<T: Serialize>(settings: &T) -> Map<String, Value> {
-    match serde_json::to_value(settings) {
-        Ok(Value::Object(keys)) => keys,
-        // All settings are structs with values that are text, numbers, lists or tables.
-        _ => Map::new(),
-    }
-}
-
-/// A value as TOML writes it.
-fn toml(value: &Value) -> String {
-    match value {
-        Value::String(text) => string(text),
-        // One stands for a list of it.
-        Value::Array(values) if values.len() == 1 => toml(&values[0]),
-        Value::Array(values) => format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", ")),
-        Value::Object(keys) if keys.is_empty() => "{}".to_owned(),
-        Value::Object(keys) => {
-            let entries = keys.iter().map(|(name, value)| format!("{} = {}", key(name), toml(value)));
-            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
-        }
-        value => value.to_string(),
-    }
-}
-
-fn key(name: &str) -> String {
-    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if !name.is_empty() && name.bytes().all(is_bare) { name.to_owned() } else { string(name) }
-}
-
-fn string(text: &str) -> String {
-    let mut quoted = "\"".to_owned();
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            character if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
-            character => quoted.push(character),
-        }
-    }
-    quoted + "\""
 }
 
 /// A table without conditions: any certificate is enough.

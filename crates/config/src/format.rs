@@ -18,6 +18,8 @@ fn has_variables(keys: &[&str]) -> bool {
             | [.., "redirect", "to"]
             | [.., "respond", "body"]
             | [.., "route", "rewrite"]
+            | [.., "route", "rewrite", "to"]
             | [.., "set-header"]
+            | [.., "when", "file"]
     )
 }

@@ -11,7 +11,7 @@
 //! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
 //! | sites and routes as the router needs them | `routing.rs`, `routing/` |
 //! | listeners of the root, and addresses of single sites | `listeners.rs`, `site_addresses.rs` |
-//! | the schema for editors, and the reference | [`Shape`], `schema.rs`, `schema/` |
+//! | the schema for editors, and the reference | [`Shape`], `schema.rs`, `schema/reference.rs` |
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
 //!
@@ -26,7 +26,6 @@ mod explanation;
 mod foreign;
 mod format;
 pub mod listeners;
-pub mod markdown;
 pub mod options;
 pub mod paths;
 mod reading;
@@ -43,7 +42,7 @@ pub use serow_document::{
     printable,
 };
 /// The keys of tables as a JSON schema, and the values of options and settings.
-pub use serow_document::{Shape, values};
+pub use serow_document::{Shape, markdown, values};
 /// Which variables a text may name.
 pub use serow_variables::Scope;
 

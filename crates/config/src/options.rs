@@ -21,15 +21,10 @@ mod timeouts;
 mod tls;
 mod upstream;
 
-use std::{
-    any::{Any, TypeId},
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use clap::Args;
 
-use clap::{Args, Command, ValueEnum};
-
-use crate::values::{Unquoted, choice};
+/// The options of an empty command line, and a switch among them.
+pub use serow_document::{values::Switch, without_options};
 
 pub use self::{
     access_log::{AccessLogChoice, KeptStatuses, LogDestination, LogFormat, LogTable},
@@ -92,39 +87,4 @@ pub struct GeneralOptions {
     /// Timeouts of clients.
     #[command(flatten)]
     pub timeouts: TimeoutOptions,
-}
-
-/// The options of an empty command line; settings files have the same defaults.
-pub fn without_options<T: Args + Clone + Any + Send>() -> T {
-    // Reading them takes long beside what a file with thousands of sites does with them.
-    static READ: Mutex<BTreeMap<TypeId, Box<dyn Any + Send>>> = Mutex::new(BTreeMap::new());
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = read.get(&TypeId::of::<T>()).and_then(|options| options.downcast_ref::<T>());
-    known.cloned().unwrap_or_else(|| {
-        let command = T::augment_args(Command::new("serow").no_binary_name(true));
-        let matches = command.try_get_matches_from([""; 0]);
-        let options = matches.and_then(|matches| T::from_arg_matches(&matches)).expect("every option can be left out");
-        read.insert(TypeId::of::<T>(), Box::new(options.clone()));
-        options
-    })
-}
-
-/// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    /// It is done.
-    #[value(help = None)]
-    On,
-    /// It is not.
-    #[value(help = None)]
-    Off,
-}
-
-choice!(Switch, "Switch", Unquoted::Switches);
-
-impl Switch {
-    /// Whether it is done.
-    pub fn is_on(self) -> bool {
-        self == Self::On
-    }
 }

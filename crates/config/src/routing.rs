@@ -19,6 +19,8 @@ pub mod route_paths;
 pub mod route_reading;
 pub mod site_places;
 
+use std::path::Path;
+
 use serow_document::{Place, Problems};
 use serow_router::{Action, Route, Router, Site};
 use serow_variables::Scope;
@@ -39,9 +41,9 @@ use crate::{
 };
 
 /// Finds what is wrong with the sites and routes of a settings file, without their handlers.
-pub fn check(tables: &CheckedTables, problems: &Problems) {
+pub fn check(tables: &CheckedTables, folder: &Path, problems: &Problems) {
     let scope = Scope::new(conditions::maps(tables.root.maps.clone(), problems));
-    let reading = SiteReading { scope: &scope, problems };
+    let reading = SiteReading { scope: &scope, folder, problems };
     let sites = &tables.root.sites;
     let places: Vec<_> = sites.iter().map(SitePlaces::new).collect();
     let read: Vec<_> = sites.iter().zip(&places).enumerate().map(|(number, site)| reading.site(number, site)).collect();
@@ -56,6 +58,7 @@ pub fn check(tables: &CheckedTables, problems: &Problems) {
 
 struct SiteReading<'a> {
     scope: &'a Scope,
+    folder: &'a Path,
     problems: &'a Problems,
 }
 
@@ -74,15 +77,18 @@ impl SiteReading<'_> {
             SiteContent::Routes(routes) => &routes[..],
             _ => &[],
         };
-        let (inside, outside): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.settings.internal);
-        let read = |tables: Vec<&RouteTable>| {
-            let routes: Vec<_> = tables.into_iter().map(|table| self.route(table, &scope)).collect();
-            routes.into_iter().collect::<Option<Vec<_>>>()
-        };
-        let (inside, outside) = (read(inside), read(outside));
+        let routes: Vec<_> = tables.iter().map(|table| self.route(table, &scope)).collect();
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-        let site = Site { hosts: hosts?, headers, request_headers, routes: outside?, number: None };
-        let inside = Site { hosts: Vec::new(), routes: inside?, ..site.clone() };
+        let site = Site {
+            hosts: hosts?,
+            headers,
+            request_headers,
+            routes: routes.into_iter().collect::<Option<_>>()?,
+            number: None,
+        };
+        let inside = site.routes.iter().filter(|route| route.internal);
+        let inside = inside.map(|route| Route { internal: false, ..route.clone() }).collect();
+        let inside = Site { hosts: Vec::new(), routes: inside, ..site.clone() };
         if !inside.routes.is_empty()
             && let Err(error) = Router::new(vec![inside])
         {
@@ -98,7 +104,7 @@ impl SiteReading<'_> {
     }
 
     fn route(&self, table: &RouteTable, site: &Scope) -> Option<Route<()>> {
-        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, rewrite, place } = table;
         let reading = RouteReading { problems: self.problems };
         let path = route_paths::pattern(settings.path.as_ref(), &place.key("path"));
         let path = path.map_err(|problem| self.problems.add(problem)).ok();
@@ -112,11 +118,12 @@ impl SiteReading<'_> {
             (None, Some(path)) => site.of_stars(path.stars()),
             (None, None) => return None,
         };
-        let matching = Matching { scope: &scope, problems: self.problems };
+        let matching = Matching { scope: &scope, folder: self.folder, problems: self.problems };
         let conditions = matching.conditions(expression, when.clone().unwrap_or_default(), &place.key("when"));
         let methods = reading.methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = HeaderReading { scope: &scope, problems: self.problems };
         let headers = headers.changes(&settings.headers, header_rules, place);
+        let rewrite = reading.own_rewrite(rewrite.as_ref(), &scope, place);
         let action = self.action(handler, &scope, place);
         let own = OwnSettings::new(settings, header_rules, log, (policy, access));
         let action =
@@ -124,7 +131,16 @@ impl SiteReading<'_> {
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         let name = settings.name.clone().map(String::into_boxed_str);
         let route = Route::new(path?, action?);
-        Some(Route { methods: methods?, conditions: conditions?, headers, request_headers, name, ..route })
+        Some(Route {
+            internal: settings.internal,
+            rewrite: rewrite?,
+            methods: methods?,
+            conditions: conditions?,
+            headers,
+            request_headers,
+            name,
+            ..route
+        })
     }
 
     fn action(&self, handler: &HandlerTable, scope: &Scope, place: &Place) -> Option<Action<()>> {
@@ -136,7 +152,7 @@ impl SiteReading<'_> {
             HandlerTable::Files(files) => Some(folder_action(files)),
             HandlerTable::Redirect(redirect) => reading.redirect(redirect, scope, &place.key("redirect")),
             HandlerTable::Respond(response) => reading.respond(response.clone(), scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => reading.rewrite(&table.rewrite, scope, &place.key("rewrite")),
+            HandlerTable::Rewrite(table) => reading.rewriting(table, scope, place),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! The settings file as a JSON schema, for editors; and for the reference, which is made of it.
 
-pub(crate) mod description;
 pub(crate) mod reference;
 
 use serde_json::{Value, json};
+use serow_document::{
+    description,
+    shape::{list_of, not_both, one_of},
+};
 
 use crate::{
     Shape,
@@ -20,6 +23,7 @@ use crate::{
         cgi::CgiTable,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
+        kinds,
         logs::LogSettings,
         maps::MapSettings,
         matching::WhenTable,
@@ -50,8 +54,8 @@ pub fn schema() -> Value {
             list_of(route()),
         );
     let site = one_of(site.schema(), &["app", "cgi", "files", "php", "proxy", "route"]);
-    let mut root = together(of_root());
-    let upstream = together(of_upstream()).schema();
+    let mut root = Shape::together(of_root());
+    let upstream = Shape::together(of_upstream()).schema();
     let map = Shape::of::<MapSettings>().schema();
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
     root = root.with("cache", "Where responses are cached.", Shape::of::<CacheTable>().schema());
@@ -63,7 +67,7 @@ pub fn schema() -> Value {
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
-    description::explain(&mut schema);
+    description::explain(&mut schema, kinds::is_key);
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         schema.insert("title".to_owned(), json!("The settings file of Serow"));
@@ -142,20 +146,16 @@ pub(crate) fn of_files() -> Vec<(String, Shape)> {
     ]
 }
 
-fn together(groups: Vec<(String, Shape)>) -> Shape {
-    groups.into_iter().fold(Shape::default(), |all, (_, shape)| all.and(shape))
-}
-
 fn files() -> Value {
-    together(of_files()).schema()
+    Shape::together(of_files()).schema()
 }
 
 fn proxy() -> Value {
-    one_of(together(of_proxy()).schema(), &["upstream", "servers"])
+    one_of(Shape::together(of_proxy()).schema(), &["upstream", "servers"])
 }
 
 fn php() -> Value {
-    not_both(together(of_php()).schema(), &["upstream", "servers"])
+    not_both(Shape::together(of_php()).schema(), &["upstream", "servers"])
 }
 
 fn cgi() -> Value {
@@ -163,7 +163,7 @@ fn cgi() -> Value {
 }
 
 fn app() -> Value {
-    together(of_app()).schema()
+    Shape::together(of_app()).schema()
 }
 
 fn route() -> Value {
@@ -182,32 +182,27 @@ fn route() -> Value {
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());
     let paths = one_of(json!({}), &["path", "path-regex"]);
-    let mut route = one_of(route.schema(), &HandlerTable::KEYS);
+    let mut route = route.schema();
     if let Value::Object(route) = &mut route {
+        route.insert("oneOf".to_owned(), handler_choices());
         route.insert("allOf".to_owned(), json!([paths]));
     }
     route
 }
 
-fn list_of(table: Value) -> Value {
-    json!({ "type": "array", "items": table })
-}
-
-/// A table that has exactly one of some keys.
-fn one_of(mut table: Value, keys: &[&str]) -> Value {
-    if let Value::Object(table) = &mut table {
-        let choices: Vec<_> = keys.iter().map(|key| json!({ "required": [key] })).collect();
-        table.insert("oneOf".to_owned(), Value::Array(choices));
-    }
-    table
-}
-
-/// A table that has at most one of two keys.
-fn not_both(mut table: Value, keys: &[&str; 2]) -> Value {
-    if let Value::Object(table) = &mut table {
-        table.insert("not".to_owned(), json!({ "required": keys }));
-    }
-    table
+/// The handlers of a route: exactly one, beside which `rewrite` may stand if it hands requests on.
+fn handler_choices() -> Value {
+    let required = |key: &str| json!({ "required": [key] });
+    let choice = |key: &&str| match *key {
+        "redirect" | "respond" => json!({ "required": [key], "not": required("rewrite") }),
+        "rewrite" => {
+            let others: Vec<_> =
+                HandlerTable::KEYS.iter().filter(|other| *other != key).map(|key| required(key)).collect();
+            json!({ "required": [key], "not": { "anyOf": others } })
+        }
+        key => required(key),
+    };
+    HandlerTable::KEYS.iter().map(choice).collect()
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ pub mod meant;
 pub mod mirror;
 pub mod mounting;
 pub mod nginx;
-pub mod or_off;
 pub mod other_servers;
 pub mod php;
 pub mod policies;
@@ -29,8 +28,6 @@ pub mod redis;
 pub mod root;
 mod site_properties;
 pub mod sites;
-pub mod status;
-pub mod texts;
 pub mod upstreams;
 
 use serde::Deserialize;

@@ -9,11 +9,14 @@
 //! | `${NAME}` of the environment in it | `environment.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
-//! | the keys of a table as a JSON schema | `shape.rs` |
+//! | the keys of a table as a JSON schema, and a reference of them | `shape.rs`, `description.rs`, `reference.rs`, `markdown.rs` |
+//! | the defaults of keys that are options too | `options.rs` |
+//! | tables as TOML in its shortest form | `written.rs` |
 //! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
 #![forbid(unsafe_code)]
 
 pub mod bundle;
+pub mod description;
 pub mod deserializer;
 mod document;
 pub mod environment;
@@ -22,22 +25,29 @@ mod excerpt;
 mod fault;
 pub mod file;
 pub mod include;
+pub mod markdown;
 pub mod names;
+mod options;
 mod place;
 pub mod printable;
 mod problem;
-mod shape;
+mod reference;
+pub mod shape;
 mod sources;
 mod syntax;
 pub mod values;
+mod written;
 
 pub use self::{
     document::{Document, Format, Part, Table, Value},
     error::ConfigurationError,
     fault::Fault,
     include::{Disk, Files},
+    options::without_options,
     place::{Place, Step},
     problem::{Problem, Problems},
+    reference::Reference,
     shape::Shape,
     sources::Sources,
+    written::WrittenKeys,
 };

@@ -43,6 +43,11 @@ impl Shape {
         self
     }
 
+    /// All keys of groups that have headings.
+    pub fn together(groups: Vec<(String, Self)>) -> Self {
+        groups.into_iter().fold(Self::default(), |all, (_, shape)| all.and(shape))
+    }
+
     /// A key with what is there.
     pub fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
         if let Value::Object(schema) = &mut schema {
@@ -72,6 +77,28 @@ impl Shape {
         }
         schema
     }
+}
+
+/// An array of such tables.
+pub fn list_of(table: Value) -> Value {
+    json!({ "type": "array", "items": table })
+}
+
+/// A table that has exactly one of some keys.
+pub fn one_of(mut table: Value, keys: &[&str]) -> Value {
+    if let Value::Object(table) = &mut table {
+        let choices: Vec<_> = keys.iter().map(|key| json!({ "required": [key] })).collect();
+        table.insert("oneOf".to_owned(), Value::Array(choices));
+    }
+    table
+}
+
+/// A table that has at most one of two keys.
+pub fn not_both(mut table: Value, keys: &[&str; 2]) -> Value {
+    if let Value::Object(table) = &mut table {
+        table.insert("not".to_owned(), json!({ "required": keys }));
+    }
+    table
 }
 
 /// The schema of a value as it can be written: TOML has no null, and one value stands for an array of it.

@@ -23,8 +23,11 @@ mod listener;
 mod mode;
 mod network;
 mod on_demand;
+mod or_off;
 mod paced;
+mod patterns;
 mod prefix;
+mod redirect_status;
 mod request_rate;
 mod retry_causes;
 mod rules;
@@ -35,6 +38,9 @@ mod size;
 mod size_limit;
 mod span;
 mod statuses;
+mod switch;
+mod text_or;
+mod texts;
 mod variable;
 
 use std::{error, fmt};
@@ -62,8 +68,11 @@ pub use self::{
     mode::Mode,
     network::NetworkRule,
     on_demand::{OnDemandUrl, OrderRateRule},
+    or_off::{OrOff, Switchable},
     paced::Paced,
+    patterns::Patterns,
     prefix::PathPrefix,
+    redirect_status::RedirectStatus,
     request_rate::RequestRate,
     retry_causes::{RetryCause, RetryCauses},
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
@@ -74,6 +83,9 @@ pub use self::{
     size_limit::SizeLimit,
     span::Span,
     statuses::{StatusRange, Statuses},
+    switch::Switch,
+    text_or::{Expandable, TextOr},
+    texts::Texts,
     variable::Variable,
 };
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serow_fastcgi::{RequestFacts, Script, Variables, VariablesError, request_variables};
-use serow_message::{Headers, Peer, Request, Scheme, TrustedProxies, User, Version};
+use serow_message::{ClientTarget, Headers, Peer, Request, Scheme, TrustedProxies, User, Version};
 
 use crate::{CgiScript, decoded_path, host_and_port};
 
@@ -27,7 +27,7 @@ pub fn cgi_variables(
         Peer::Tcp(peer) if Some(peer.ip().to_canonical()) == address => Some(peer.port()),
         _ => None,
     };
-    let target = request.target.clone().into_origin_form(false);
+    let target = ClientTarget::of(request).clone().into_origin_form(false);
     let script = request.extensions.get::<CgiScript>();
     let path = decoded_path(request.target.path());
     let facts = RequestFacts {

@@ -7,7 +7,11 @@
 use bytes::Bytes;
 use serow_message::{Headers, InformationalSender, KnownHeader, Response, StatusCode};
 
-use crate::{limit_rate::LimitRate, log_limit::LogLimit};
+use crate::{
+    accel_expires::{AccelExpires, X_ACCEL_EXPIRES},
+    limit_rate::LimitRate,
+    log_limit::LogLimit,
+};
 
 /// The path or file that an application or another server names to be sent in place of its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +54,9 @@ impl InternalRedirects {
             && let Some(rate) = LimitRate::of(&response.headers)
         {
             response.extensions.insert(rate);
+        }
+        if let Some(expires) = AccelExpires::of(&response.headers) {
+            response.extensions.insert(expires);
         }
         if !is_trusted {
             remove_fields_for_server(&mut response.headers);
@@ -141,7 +148,7 @@ const X_SENDFILE: &str = "x-sendfile";
 
 /// The fields that nginx does not pass on (ngx_http_proxy_hide_headers).
 const FOR_SERVER: [&str; 5] =
-    [X_ACCEL_REDIRECT, "x-accel-buffering", "x-accel-charset", "x-accel-expires", "x-accel-limit-rate"];
+    [X_ACCEL_REDIRECT, "x-accel-buffering", "x-accel-charset", X_ACCEL_EXPIRES, "x-accel-limit-rate"];
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | headers that describe the client: `X-Forwarded-*`, `Forwarded` | `forwarded.rs` |
 //! | responses that name what the server is to send in their place | `internal_redirect.rs` |
-//! | responses that say how fast they are sent | `limit_rate.rs` |
+//! | responses that say how fast they are sent, and how long they are stored | `limit_rate.rs`, `accel_expires.rs` |
 //! | which names header fields may have | `field_names.rs` |
 //! | fields of a request that only this server sets | `reserved_fields.rs` |
 //! | request bodies that are buffered before they are passed on, in memory or on disk | `buffering.rs`, `buffering/` |
@@ -22,6 +22,7 @@
 //! | at most ten log lines a second about one subject | `log_limit.rs` |
 #![forbid(unsafe_code)]
 
+mod accel_expires;
 mod buffering;
 mod cgi_values;
 mod cgi_variables;
@@ -43,6 +44,7 @@ mod unframed_body;
 mod waiting_queue;
 
 pub use self::{
+    accel_expires::AccelExpires,
     buffering::{
         BufferError, BufferSettings, BufferedBody, BufferedContent, BufferedSender, OverflowFile, OverflowPart,
         ResponseBuffering, SpoolSpace, SpooledFile,

@@ -42,6 +42,22 @@ impl Report {
         !self.lines.iter().any(|line| matches!(line.outcome, Outcome::Lost(_)))
     }
 
+    /// A line for each directive, also those that are translated.
+    #[must_use]
+    pub fn all(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            let outcome = match &line.outcome {
+                Outcome::Translated => "translated".to_owned(),
+                Outcome::NoLine(why) => format!("needs no line: {why}"),
+                Outcome::Differs(why) => format!("differs: {why}"),
+                Outcome::Lost(why) => format!("NOT TRANSLATED: {why}"),
+            };
+            text.push_str(&format!("{}: {}\n    {outcome}\n", line.place, line.directive));
+        }
+        text
+    }
+
     /// The number of directives with this kind of outcome: translated, without a line, with a difference, lost.
     #[must_use]
     pub fn counts(&self) -> [usize; 4] {
@@ -130,6 +146,16 @@ impl Notes {
         self.add(directive, Outcome::Lost(why.into()));
     }
 
+    /// Notes that a directive, and those in it about which nothing is noted, have no translation.
+    pub(crate) fn lost_with_all(&self, directive: &Directive, why: &str) {
+        self.lost(directive, why);
+        for inner in directive.children() {
+            if !self.has(inner) {
+                self.lost_with_all(inner, &format!("it is in `{}`, which has no translation", directive.name()));
+            }
+        }
+    }
+
     /// Whether something was noted about a directive.
     pub(crate) fn has(&self, directive: &Directive) -> bool {
         self.outcomes.borrow().get(directive.number).is_some_and(|outcomes| !outcomes.is_empty())
@@ -146,11 +172,8 @@ impl Notes {
         let outcomes = self.outcomes.borrow();
         for directive in directives {
             let noted = outcomes.get(directive.number).map(Vec::as_slice).unwrap_or_default();
-            let line = |outcome: Outcome| Line {
-                place: directive.place.clone(),
-                directive: directive.quoted(),
-                outcome,
-            };
+            let line =
+                |outcome: Outcome| Line { place: directive.place.clone(), directive: directive.quoted(), outcome };
             let remarks = noted.iter().filter(|outcome| matches!(outcome, Outcome::Differs(_) | Outcome::Lost(_)));
             let before = report.lines.len();
             report.lines.extend(remarks.cloned().map(line));

@@ -76,6 +76,8 @@ mod claims;
 #[cfg(feature = "std")]
 mod client_network;
 #[cfg(feature = "std")]
+mod client_target;
+#[cfg(feature = "std")]
 mod connection;
 #[cfg(feature = "std")]
 mod conversion;
@@ -144,6 +146,7 @@ pub use self::{
     certificate_name::{CertificateName, CertificateNameError},
     claims::{ClaimSource, Claims},
     client_network::{ClientNetwork, ClientNetworkError},
+    client_target::ClientTarget,
     connection::{Connection, Encryption, HandshakeStage, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,

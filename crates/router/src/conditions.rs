@@ -9,7 +9,10 @@ use serow_message::{KnownHeader, Scheme, percent};
 use serow_variables::{Expression, Form, Source, Text, ValuePatterns, values};
 use smallvec::SmallVec;
 
-use crate::{host_name, host_pattern::MAX_NAME_LENGTH, host_patterns::HostPatterns, networks::Networks};
+use crate::{
+    file_conditions::FileConditions, host_name, host_pattern::MAX_NAME_LENGTH, host_patterns::HostPatterns,
+    networks::Networks,
+};
 
 /// Conditions that a request must meet besides its path and method for a route to take it: all of them. By default,
 /// there are none.
@@ -33,6 +36,8 @@ pub struct Conditions {
     pub scheme: Option<Scheme>,
     /// The host of the request.
     pub hosts: HostPatterns,
+    /// Files that exist, or do not.
+    pub files: FileConditions,
 }
 
 impl Conditions {
@@ -44,18 +49,27 @@ impl Conditions {
 
     /// A number that equal conditions share, and few others.
     pub(crate) fn hash(&self) -> u64 {
-        let Self { path, fields, cookies, arguments, texts, clients, scheme, hosts } = self;
+        let Self { path, fields, cookies, arguments, texts, clients, scheme, hosts, files } = self;
         let mut hasher = DefaultHasher::new();
         path.as_ref().map(Expression::as_str).hash(&mut hasher);
         (fields, cookies, arguments, hosts).hash(&mut hasher);
         texts.iter().for_each(|(_, patterns)| patterns.hash(&mut hasher));
-        (texts.len(), clients.is_empty(), scheme.is_some()).hash(&mut hasher);
+        (texts.len(), clients.is_empty(), scheme.is_some(), files.texts().count()).hash(&mut hasher);
         hasher.finish()
     }
 
     /// Whether the path decides about others than [`Self::path`].
     pub(crate) fn depend_on_path(&self) -> bool {
-        self.texts.iter().any(|(text, _)| text.depends_on_path())
+        self.all_texts().any(Text::depends_on_path)
+    }
+
+    /// Whether a text has what the route's path matched.
+    pub(crate) fn have_captures(&self) -> bool {
+        self.all_texts().any(Text::has_captures)
+    }
+
+    fn all_texts(&self) -> impl Iterator<Item = &Text> {
+        self.texts.iter().map(|(text, _)| text).chain(self.files.texts())
     }
 
     /// Whether a request meets all but [`Self::path`], which is compared together with the pattern of the route.
@@ -67,6 +81,7 @@ impl Conditions {
             && self.cookies.iter().all(|(name, patterns)| is_cookie(source, name, patterns))
             && self.arguments.iter().all(|(name, patterns)| is_argument(source, name, patterns))
             && self.texts.iter().all(|(text, patterns)| is_text(source, text, patterns))
+            && (self.files.is_empty() || are_there(source, &self.files))
     }
 
     fn is_host(&self, source: &Source<'_>) -> bool {
@@ -125,6 +140,13 @@ fn is_text(source: &Source<'_>, text: &Text, patterns: &ValuePatterns) -> bool {
     let is_matching = patterns.match_any(|| [&*value].into_iter());
     FILLED.set(value);
     is_matching
+}
+
+fn are_there(source: &Source<'_>, files: &FileConditions) -> bool {
+    let mut name = FILLED.take();
+    let are_there = files.hold(source, &mut name);
+    FILLED.set(name);
+    are_there
 }
 
 thread_local! {

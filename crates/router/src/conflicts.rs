@@ -8,6 +8,7 @@ use crate::{
     conditions::Conditions,
     error::RouterError,
     path_pattern::PathPattern,
+    rewrite::RewriteTarget,
     route_index::RouteIndex,
     site::{Action, Route},
 };
@@ -15,27 +16,33 @@ use crate::{
 /// Refuses routes that no request comes to, and those that contradict themselves; only where that is certain.
 pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterError> {
     let earlier_routes = EarlierRoutes::new(routes);
+    let last = routes.iter().rposition(|route| !route.internal);
     for (number, route) in routes.iter().enumerate() {
         // An expression has groups, which are variables.
         let stars = if route.conditions.path.is_some() { 0 } else { route.path.stars() };
         let wanted = match &route.action {
             Action::Redirect(redirect) => redirect.stars(),
-            Action::Rewrite(target) => target.stars(),
-            Action::Handle(_) | Action::Try(_) | Action::Respond(_) => 0,
+            Action::Rewrite(target) | Action::Restart(target) => target.stars(),
+            Action::Handle(_) | Action::Try(_) => route.rewrite.as_ref().map_or(0, RewriteTarget::stars),
+            Action::Respond(_) => 0,
         };
         if wanted > stars {
             return Err(RouterError::Stars { site, route: number, stars });
         }
-        if is_rewrite(route) && number + 1 == routes.len() {
+        // The router of internal routes checks these among themselves.
+        if route.internal {
+            continue;
+        }
+        if is_rewrite(route) && Some(number) == last {
             return Err(RouterError::LastRewrite { site, route: number });
         }
-        if is_try(route) && number + 1 == routes.len() {
+        if is_try(route) && Some(number) == last {
             return Err(RouterError::LastTry { site, route: number });
         }
         if is_try(route) && !(route.methods.allow(&Method::GET)) {
             return Err(RouterError::TryWithoutGet { site, route: number });
         }
-        if is_rewrite(route) && !route.headers.is_empty() {
+        if makes_no_response(route) && !route.headers.is_empty() {
             return Err(RouterError::RewriteWithHeaders { site, route: number });
         }
         if let Some(earlier) = earlier_routes.answers_all(number, route) {
@@ -126,9 +133,14 @@ fn is_rewrite<H>(route: &Route<H>) -> bool {
     matches!(route.action, Action::Rewrite(_))
 }
 
+fn makes_no_response<H>(route: &Route<H>) -> bool {
+    matches!(route.action, Action::Rewrite(_) | Action::Restart(_))
+}
+
 /// Whether an earlier route takes all requests of a route for paths that it covers.
 fn takes_all<H>(earlier: &Route<H>, route: &Route<H>, covers: impl Fn(&Route<H>) -> bool) -> bool {
     !is_try(earlier)
+        && !earlier.internal
         // A script that chooses a name passes the routes of other names by.
         && (route.name.is_none() || earlier.name == route.name)
         && earlier.methods.include(&route.methods)

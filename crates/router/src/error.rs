@@ -61,6 +61,13 @@ pub enum RouterError {
         /// The route.
         route: usize,
     },
+    /// A rewrite that starts its own requests again and again.
+    RestartLoop {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
     /// A rewrite without a route behind it.
     LastRewrite {
         /// The site.
@@ -102,6 +109,7 @@ impl RouterError {
             | Self::UnreachablePath { site, .. }
             | Self::Stars { site, .. }
             | Self::Loop { site, .. }
+            | Self::RestartLoop { site, .. }
             | Self::LastRewrite { site, .. }
             | Self::LastTry { site, .. }
             | Self::TryWithoutGet { site, .. }
@@ -122,6 +130,7 @@ impl RouterError {
             | Self::UnreachablePath { site, .. }
             | Self::Stars { site, .. }
             | Self::Loop { site, .. }
+            | Self::RestartLoop { site, .. }
             | Self::LastRewrite { site, .. }
             | Self::LastTry { site, .. }
             | Self::TryWithoutGet { site, .. }
@@ -143,6 +152,7 @@ impl RouterError {
             }
             Self::Stars { route, stars, .. } => Self::Stars { site, route: number(route), stars },
             Self::Loop { route, .. } => Self::Loop { site, route: number(route) },
+            Self::RestartLoop { route, .. } => Self::RestartLoop { site, route: number(route) },
             Self::LastRewrite { route, .. } => Self::LastRewrite { site, route: number(route) },
             Self::LastTry { route, .. } => Self::LastTry { site, route: number(route) },
             Self::TryWithoutGet { route, .. } => Self::TryWithoutGet { site, route: number(route) },
@@ -159,6 +169,7 @@ impl RouterError {
             | Self::UnreachablePath { route, .. }
             | Self::Stars { route, .. }
             | Self::Loop { route, .. }
+            | Self::RestartLoop { route, .. }
             | Self::LastRewrite { route, .. }
             | Self::LastTry { route, .. }
             | Self::TryWithoutGet { route, .. }
@@ -182,7 +193,7 @@ impl fmt::Display for RouterError {
             }
             Self::WithoutHostsTwice { earlier, .. } => {
                 let earlier = earlier + 1;
-                write!(formatter, ": site {earlier} has no hosts either, which means all others: name the hosts of one")
+                write!(formatter, ": site {earlier} is for all other hosts, too: name the hosts of one")
             }
             Self::Unreachable { earlier, .. } => {
                 let earlier = earlier + 1;
@@ -206,6 +217,9 @@ impl fmt::Display for RouterError {
             }
             Self::Loop { .. } => formatter.write_str(
                 ": the redirect leads to itself: put a route for its destination before it, or name another",
+            ),
+            Self::RestartLoop { .. } => formatter.write_str(
+                ": the rewrite leads to itself again and again: put a route for the new path before it, or name another path",
             ),
             Self::LastRewrite { .. } => {
                 formatter.write_str(": a rewrite goes on to the routes behind it, and there is none: put one behind it")

@@ -10,7 +10,7 @@ use std::{
 /// A host, or all below one.
 ///
 /// `example.com` is that host, `*.example.com` are all below it, however deep, without itself; `192.0.2.1` and `[::1]` are
-/// addresses. Hosts are compared without regard to case, port, and a dot at the end.
+/// addresses. `*` are all hosts that no other site has. Hosts are compared without regard to case, port, and a dot at the end.
 ///
 /// ```
 /// use serow_router::HostPattern;
@@ -31,12 +31,17 @@ pub(crate) enum Hosts {
     One(Box<str>),
     /// All below this name.
     Below(Box<str>),
+    /// All that no other site has.
+    Others,
 }
 
 impl FromStr for HostPattern {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
+        if text == "*" {
+            return Ok(Self(Hosts::Others));
+        }
         if text.starts_with(['~', '^']) {
             return Err(InvalidHost::Expression);
         }
@@ -67,6 +72,7 @@ impl fmt::Display for HostPattern {
         match &self.0 {
             Hosts::One(host) => formatter.write_str(host),
             Hosts::Below(parent) => write!(formatter, "*.{parent}"),
+            Hosts::Others => formatter.write_str("*"),
         }
     }
 }
@@ -141,8 +147,8 @@ impl fmt::Display for InvalidHost {
                 "browsers send such a name as punycode: write it so, as in xn--bcher-kva.example for bücher.example"
             }
             Self::Star => {
-                "a star stands for all names below one, as in *.example.com; for all hosts that no other site has, \
-                 leave out the list of hosts"
+                "a star stands for all names below one, as in *.example.com; the hosts of a site can also be \
+                 \"*\" alone, for all that no other site has"
             }
             Self::Brackets => "an IPv6 address stands in brackets: write it as in [::1]",
             Self::Address => "not a host: write a name or an address alone, as in example.com, 192.0.2.1 or [::1]",

@@ -37,7 +37,12 @@ impl HostPatterns {
                 Some(text) => (&mut refused, text),
                 None => (&mut wanted, text.as_ref()),
             };
-            patterns.push(text.parse().map_err(|error| (number, error))?);
+            let pattern: HostPattern = text.parse().map_err(|error| (number, error))?;
+            match pattern.0 {
+                // A route has the hosts of its site.
+                Hosts::Others => return Err((number, InvalidHost::Star)),
+                hosts => patterns.push(hosts),
+            }
         }
         Ok(Self { wanted: HostSet::new(wanted), refused: HostSet::new(refused) })
     }
@@ -54,12 +59,13 @@ impl HostPatterns {
 }
 
 impl HostSet {
-    fn new(patterns: Vec<HostPattern>) -> Self {
+    fn new(patterns: Vec<Hosts>) -> Self {
         let (mut named, mut below) = (Vec::new(), Vec::new());
         for pattern in patterns {
-            match pattern.0 {
+            match pattern {
                 Hosts::One(name) => named.push(name),
                 Hosts::Below(parent) => below.push(parent),
+                Hosts::Others => {}
             }
         }
         named.sort_unstable();

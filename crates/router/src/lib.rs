@@ -40,8 +40,8 @@
 //! | the path is cleaned; an invalid path gets 400 | the crate `serow-variables` |
 //! | an index leaves out routes whose paths cannot match | `route_index.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
-//! | a route can have conditions: fields, cookies, arguments, networks; a request that does not meet them continues with the next routes | `conditions.rs` |
-//! | a rewrite continues with another path | `rewrite.rs` |
+//! | a route can have conditions: fields, cookies, arguments, networks, files; a request that does not meet them continues with the next routes | `conditions.rs`, `file_conditions.rs` |
+//! | a rewrite continues with another path, and may start again with the first route | `rewrite.rs` |
 //! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set, in the response and in the request for the handler | `header_changes.rs`, `header_rule.rs` |
@@ -78,6 +78,7 @@
 mod conditions;
 mod conflicts;
 mod error;
+mod file_conditions;
 mod fixed_response;
 mod header_changes;
 mod header_rule;
@@ -106,6 +107,7 @@ mod variable_outcome;
 pub use self::{
     conditions::Conditions,
     error::RouterError,
+    file_conditions::{FileConditions, InvalidFile},
     fixed_response::{FixedResponse, InvalidResponse},
     header_changes::{ChangeProblem, HeaderChanges, InvalidChange},
     header_rule::{HeaderOperation, HeaderRule, RuleSubject},
@@ -115,7 +117,7 @@ pub use self::{
     networks::Networks,
     path_pattern::{InvalidPath, PathPattern},
     redirect::{InvalidRedirect, Redirect},
-    rewrite::{InvalidRewrite, RewriteTarget},
+    rewrite::{InvalidRewrite, RewriteLoop, RewriteTarget},
     route_paths::{RoutePaths, UndecidedPaths},
     router::{Routed, Router},
     site::{Action, Route, RouteMark, Site},

@@ -56,6 +56,7 @@ impl Numbers {
             2 => Action::Redirect(Redirect::new(self.one(&["/a/*", "/b"]), 301).unwrap()),
             3 => Action::Respond(FixedResponse::new(200).unwrap()),
             4 => Action::Try(()),
+            5 if self.is_one_in(2) => Action::Restart("/a/b".parse().unwrap()),
             _ => Action::Handle(()),
         };
         let mut conditions = Conditions::default();

@@ -59,7 +59,7 @@ impl RewriteTarget {
         let path = parts(&path_text, 0);
         let example: String = path.iter().map(Part::example).collect();
         match path.first() {
-            Some(Part::Variable(Variable::Named(Name::Uri))) => {}
+            Some(Part::Variable(variable)) if variable.begins_path() => {}
             Some(Part::Variable(variable)) if variable.encoding() == Encoding::Trusted => {}
             _ if example.starts_with('/') => {}
             _ => return Err(InvalidPath::WithoutSlash.into()),
@@ -98,6 +98,18 @@ impl RewriteTarget {
         (made, query.as_ref().map(|query| fill_query(query, source)))
     }
 
+    /// Whether the path of a request alone decides about the path that it makes.
+    pub(crate) fn follows_path(&self) -> bool {
+        let is_known = |part: &Part| match part {
+            Part::Text(_) | Part::Star(_) => true,
+            Part::Variable(variable) => matches!(variable, Variable::Named(Name::Uri) | Variable::Capture(_)),
+        };
+        match &self.kind {
+            Kind::Stars(_) => true,
+            Kind::Parts { path, .. } => path.iter().all(is_known),
+        }
+    }
+
     pub(crate) fn has_variables(&self) -> bool {
         matches!(self.kind, Kind::Parts { .. })
     }
@@ -110,6 +122,13 @@ impl RewriteTarget {
             }
         }
     }
+}
+
+/// In the extensions of the response to a request that was rewritten more often than any honest one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewriteLoop {
+    /// The path of the route that rewrote it last, or its expression.
+    pub route: String,
 }
 
 fn fill_query(parts: &[Part], source: &Source<'_>) -> String {

@@ -73,7 +73,7 @@ impl RoutePaths {
             }
             if !takes_all_paths(other, route) {
                 others.push(PathMatch::of(other));
-            } else if is_before && matches!(other.action, Action::Rewrite(_)) {
+            } else if is_before && matches!(other.action, Action::Rewrite(_) | Action::Restart(_)) {
                 return Err(UndecidedPaths::Rewrite(place));
             } else if other.conditions.depend_on_path() {
                 return Err(UndecidedPaths::Variable(place));

@@ -69,6 +69,17 @@ impl<H> Router<H> {
         Some(self.follow(decision, request, &client, attempt))
     }
 
+    /// As [`Self::route`], among internal routes as well.
+    pub fn route_inside(
+        &self,
+        request: &mut Request,
+        attempt: impl FnMut(&H, &Request) -> Option<Response>,
+    ) -> Routed<'_, H> {
+        let client = RequestClient::new(&self.table.trusted);
+        let decision = self.table.decide_inside(request, &client);
+        self.follow(decision, request, &client, attempt)
+    }
+
     #[inline]
     fn follow<'a>(
         &'a self,

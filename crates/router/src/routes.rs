@@ -18,7 +18,7 @@ use crate::{
     methods::Methods,
     path_pattern::PathPattern,
     redirect::Redirect,
-    rewrite::RewriteTarget,
+    rewrite::{RewriteLoop, RewriteTarget},
     route_index::RouteIndex,
     site::{Action, Route, Site},
     variable_outcome::{Captured, Rewriting, VariableOutcome},
@@ -37,6 +37,7 @@ pub(crate) struct Routes {
     not_found: FixedResponse,
     bad_request: FixedResponse,
     not_implemented: FixedResponse,
+    rewritten_too_often: FixedResponse,
     /// The number to note of a request that no route takes.
     number: Option<u32>,
 }
@@ -50,6 +51,10 @@ struct Entry {
     methods: Methods,
     /// The number of its name among those of the site.
     name: Option<usize>,
+    /// Whether only requests that were led here come to it.
+    internal: bool,
+    /// The path that its handler gets.
+    rewriting: Option<Box<Rewriting>>,
     step: RouteStep,
     /// The number of the handler that passes on the route's own response.
     answering: Option<usize>,
@@ -64,10 +69,21 @@ pub(crate) enum RouteStep {
     GoOn(RewriteTarget),
     /// The same, with variables.
     Rewrite(Box<Rewriting>),
+    /// It starts again with another path.
+    Restart(Box<Rewriting>),
     /// One of the others, if the request meets conditions.
-    If(Box<(Conditions, RouteStep)>),
+    If(Box<Conditional>),
     /// One of the others, of which a note is made.
     Marked(Box<Marked>),
+}
+
+/// A step for the requests that meet conditions.
+#[derive(Debug)]
+pub(crate) struct Conditional {
+    conditions: Conditions,
+    /// Where the captures come from that the conditions look at.
+    captured: Captured,
+    step: RouteStep,
 }
 
 /// The answer to a request that a route takes. The changes of headers are those of site and route together.
@@ -97,6 +113,8 @@ pub(crate) struct Taken<'routes, 'request> {
     pub(crate) outcome: &'routes Outcome,
     /// The path that fits.
     pub(crate) path: Path<'request>,
+    /// Where the search for it began, and what it passed.
+    pub(crate) start: Start,
 }
 
 /// The clean path of a request at a route.
@@ -155,6 +173,10 @@ pub(crate) struct Start {
     pub(crate) name: Option<usize>,
     /// Whether it is a sample, of which nothing but the path is known.
     pub(crate) is_sample: bool,
+    /// Whether internal routes take it.
+    pub(crate) is_inside: bool,
+    /// How often it has started again.
+    pub(crate) restarts: u8,
 }
 
 /// Why no route takes a request.
@@ -170,6 +192,8 @@ pub(crate) enum Missed {
     Tunnel,
     /// A route may take the sample, or not.
     Unknown,
+    /// This route has started it again once too often (500).
+    Loop(usize),
 }
 
 impl From<NoPath> for Missed {
@@ -205,6 +229,7 @@ impl Routes {
             not_found: of(StatusCode::NOT_FOUND),
             bad_request: of(StatusCode::BAD_REQUEST),
             not_implemented: of(StatusCode::NOT_IMPLEMENTED),
+            rewritten_too_often: of(StatusCode::INTERNAL_SERVER_ERROR),
             headers,
             number,
         }
@@ -213,6 +238,19 @@ impl Routes {
     /// The number of the handler that passes on what this route answers.
     pub(crate) fn answering(&self, route: usize) -> Option<usize> {
         self.entries.get(route)?.answering
+    }
+
+    /// The path that the handler of this route gets in place of this one.
+    pub(crate) fn rewritten(
+        &self,
+        route: usize,
+        path: &Path<'_>,
+        pattern: &PathPattern,
+        request: &Request,
+        client: &RequestClient<'_>,
+    ) -> Result<Option<Path<'static>>, Missed> {
+        let rewriting = self.entries.get(route).and_then(|entry| entry.rewriting.as_ref());
+        rewriting.map(|rewriting| rewriting.path(path, pattern, request, client)).transpose()
     }
 
     /// The number of this name, if a route has it.
@@ -226,13 +264,16 @@ impl Routes {
         asked: &'request [u8],
         request: &Request,
         client: &RequestClient<'_>,
-        start: Start,
+        mut start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
         let (mut path, mut missed) = (Path::Asked(asked), start.missed);
         let mut candidates = self.index.candidates(asked, start.route, start.is_sample);
         while let Some(route) = candidates.next() {
             let Some(entry) = self.entries.get(route) else { break };
             let Entry { pattern, expression, methods, name, step, .. } = entry;
+            if entry.internal && !start.is_inside {
+                continue;
+            }
             if !entry.matches(path.as_bytes(), start.is_sample) {
                 continue;
             }
@@ -256,12 +297,19 @@ impl Routes {
                 RouteStep::GoOn(target) => go_on(target, path, pattern)?,
                 RouteStep::Take(Outcome::Variable(_))
                 | RouteStep::Rewrite(_)
+                | RouteStep::Restart(_)
                 | RouteStep::If(_)
                 | RouteStep::Marked(_) => match follow(step, path, pattern, request, client, start)? {
-                    Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path }),
+                    Followed::Taken(outcome, path) => return Ok(Taken { route, pattern, outcome, path, start }),
                     Followed::Next(next) => next,
+                    Followed::First(first) => {
+                        (start, missed) = (start.again(route)?, Missed::Path);
+                        candidates = self.index.candidates(first.as_bytes(), 0, start.is_sample);
+                        path = first;
+                        continue;
+                    }
                 },
-                RouteStep::Take(outcome) => return Ok(Taken { route, pattern, outcome, path }),
+                RouteStep::Take(outcome) => return Ok(Taken { route, pattern, outcome, path, start }),
             };
             if step.rewrites() {
                 candidates = self.index.candidates(path.as_bytes(), route + 1, start.is_sample);
@@ -287,6 +335,12 @@ impl Routes {
             Missed::Method => self.refuse_method(name, request, client),
             Missed::NoPath => self.refusal(&self.bad_request, request, client),
             Missed::Tunnel => self.refusal(&self.not_implemented, request, client),
+            Missed::Loop(route) => {
+                let mut response = self.refusal(&self.rewritten_too_often, request, client);
+                let route = self.entries.get(route).map(Entry::shown).unwrap_or_default();
+                response.extensions.insert(RewriteLoop { route });
+                response
+            }
         }
     }
 
@@ -328,6 +382,20 @@ impl Routes {
         let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
         self.headers_of(request, client).apply(response.status, &mut response.headers);
         response
+    }
+
+    /// The first rewrite that starts a request again and again for sure.
+    pub(crate) fn endless_restart(&self) -> Option<usize> {
+        let (request, nobody) = (Request::default(), TrustedProxies::default());
+        let client = RequestClient::new(&nobody);
+        let start = Start { is_sample: true, is_inside: true, ..Start::default() };
+        let restarts = self.entries.iter().filter(|entry| matches!(entry.step, RouteStep::Restart(_)));
+        restarts.flat_map(|entry| entry.pattern.samples()).find_map(|path| {
+            match self.find(&path, &request, &client, start) {
+                Err(Missed::Loop(route)) => Some(route),
+                _ => None,
+            }
+        })
     }
 
     /// The first redirect that never comes to anything else.
@@ -393,6 +461,8 @@ enum Followed<'routes, 'request> {
     Taken(&'routes Outcome, Path<'request>),
     /// It goes on with this path.
     Next(Path<'request>),
+    /// It starts again with this path.
+    First(Path<'request>),
 }
 
 /// Follows a step, also one with conditions or variables. It is a function of its own so that requests without these
@@ -408,8 +478,8 @@ fn follow<'routes, 'request>(
 ) -> Result<Followed<'routes, 'request>, Missed> {
     match step {
         RouteStep::If(_) | RouteStep::Rewrite(_) if start.is_sample => Err(Missed::Unknown),
-        RouteStep::If(both) => match both.0.hold(&path.source(request, client)) {
-            true => follow(&both.1, path, pattern, request, client, start),
+        RouteStep::If(conditional) => match conditional.is_for(&path, pattern, request, client) {
+            true => follow(&conditional.step, path, pattern, request, client, start),
             false => Ok(Followed::Next(path)),
         },
         RouteStep::Marked(marked) => {
@@ -419,6 +489,8 @@ fn follow<'routes, 'request>(
             }
             Ok(followed)
         }
+        RouteStep::Restart(rewriting) if start.is_sample && !rewriting.target.follows_path() => Err(Missed::Unknown),
+        RouteStep::Restart(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::First),
         RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::Next),
         RouteStep::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         RouteStep::Take(outcome) => {
@@ -448,8 +520,8 @@ impl RouteStep {
     fn rewrites(&self) -> bool {
         match self {
             Self::GoOn(_) | Self::Rewrite(_) => true,
-            Self::If(both) => both.1.rewrites(),
-            Self::Take(_) | Self::Marked(_) => false,
+            Self::If(conditional) => conditional.step.rewrites(),
+            Self::Take(_) | Self::Marked(_) | Self::Restart(_) => false,
         }
     }
 
@@ -462,10 +534,41 @@ impl RouteStep {
     }
 }
 
+impl Conditional {
+    fn new(conditions: Conditions, captured: Captured, step: RouteStep) -> Self {
+        let captured = if conditions.have_captures() { captured } else { Captured::Nothing };
+        Self { conditions, captured, step }
+    }
+
+    /// Whether a request with this path meets the conditions.
+    fn is_for(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request, client: &RequestClient<'_>) -> bool {
+        let captures = self.captured.captures(path.as_bytes(), pattern);
+        self.conditions.hold(&Source { captures: &captures, ..path.source(request, client) })
+    }
+}
+
 impl Default for Start {
     /// At the first route.
     fn default() -> Self {
-        Self { route: 0, missed: Missed::Path, tries: true, name: None, is_sample: false }
+        Self {
+            route: 0,
+            missed: Missed::Path,
+            tries: true,
+            name: None,
+            is_sample: false,
+            is_inside: false,
+            restarts: 0,
+        }
+    }
+}
+
+impl Start {
+    /// The next search of a request that this route starts again: among all routes, whatever name they have.
+    fn again(self, route: usize) -> Result<Self, Missed> {
+        if self.restarts == MAX_RESTARTS {
+            return Err(Missed::Loop(route));
+        }
+        Ok(Self { name: None, is_inside: true, restarts: self.restarts + 1, ..self })
     }
 }
 
@@ -479,9 +582,10 @@ impl Entry {
             kept.handlers.len() - 1
         };
         let answering = route.answering.map(&mut number);
-        let Route { path: pattern, methods, mut conditions, mark, .. } = route;
+        let Route { path: pattern, methods, mut conditions, mark, internal, rewrite, .. } = route;
         let expression = conditions.path.take();
         let captured = Captured::of(expression.as_ref());
+        let rewriting = rewrite.map(|target| Box::new(Rewriting { target, captured: captured.clone() }));
         let take = |outcome: Outcome| RouteStep::Take(VariableOutcome::of(outcome, &request_headers, &captured));
         let step = match route.action {
             Action::Handle(handler) => take(Outcome::Handle { handler: number(handler), headers }),
@@ -498,13 +602,24 @@ impl Entry {
                 RouteStep::Rewrite(Box::new(Rewriting { target, captured: captured.clone() }))
             }
             Action::Rewrite(target) => RouteStep::GoOn(target),
+            Action::Restart(target) => RouteStep::Restart(Box::new(Rewriting { target, captured: captured.clone() })),
         };
         let step = match (mark, step) {
-            (Some(mark), step @ RouteStep::Take(_)) => RouteStep::Marked(Box::new(Marked::new(mark, step, captured))),
+            (Some(mark), step @ RouteStep::Take(_)) => {
+                RouteStep::Marked(Box::new(Marked::new(mark, step, captured.clone())))
+            }
             (_, step) => step,
         };
-        let step = if conditions.is_empty() { step } else { RouteStep::If(Box::new((conditions, step))) };
-        Self { pattern, expression, methods, name: None, step, answering }
+        let step = match conditions.is_empty() {
+            true => step,
+            false => RouteStep::If(Box::new(Conditional::new(conditions, captured, step))),
+        };
+        Self { pattern, expression, methods, name: None, internal, rewriting, step, answering }
+    }
+
+    /// How messages name it.
+    fn shown(&self) -> String {
+        self.expression.as_ref().map_or_else(|| self.pattern.to_string(), |expression| expression.as_str().to_owned())
     }
 
     /// Whether a path matches; that of a sample need not match an expression.
@@ -514,6 +629,9 @@ impl Entry {
             && (is_sample || self.expression.as_ref().is_none_or(|expression| expression.matches(path)))
     }
 }
+
+/// As many as nginx's rewrites start a request again.
+const MAX_RESTARTS: u8 = 10;
 
 /// How many redirects in a row browsers follow (WHATWG Fetch §4.4).
 const MAX_REDIRECTS: usize = 20;

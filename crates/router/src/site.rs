@@ -66,6 +66,12 @@ pub struct Route<H> {
     pub name: Option<Box<str>>,
     /// The note of a request that the route takes; none for [`Action::Rewrite`], which takes no requests.
     pub mark: Option<RouteMark>,
+    /// Whether only requests that [`Action::Restart`] has led here, or [`Router::route_inside`](crate::Router::route_inside),
+    /// come to it.
+    pub internal: bool,
+    /// The path that the handler of [`Action::Handle`] or [`Action::Try`] gets in place of that of the request; routes
+    /// behind an attempt get the request as it was.
+    pub rewrite: Option<RewriteTarget>,
     /// The action.
     pub action: Action<H>,
     /// The handler that passes on what [`Action::Redirect`] or [`Action::Respond`] answers; nothing for other actions, and
@@ -87,8 +93,20 @@ impl<H> Route<H> {
     #[must_use]
     pub fn new(path: PathPattern, action: Action<H>) -> Self {
         let (methods, conditions, headers, request_headers) = Default::default();
-        let (name, mark, answering) = (None, None, None);
-        Self { path, methods, conditions, headers, request_headers, name, mark, action, answering }
+        let (name, mark, rewrite, answering) = (None, None, None, None);
+        Self {
+            path,
+            methods,
+            conditions,
+            headers,
+            request_headers,
+            name,
+            mark,
+            internal: false,
+            rewrite,
+            action,
+            answering,
+        }
     }
 }
 
@@ -107,4 +125,7 @@ pub enum Action<H> {
     /// It goes on with another path to the routes behind this one, so there are no loops. Its query is kept, unless the
     /// target has one.
     Rewrite(RewriteTarget),
+    /// It goes on with another path to all routes of the site, from the first one on, internal ones included: at most
+    /// ten times, then the answer is 500 with a [`RewriteLoop`](crate::RewriteLoop).
+    Restart(RewriteTarget),
 }

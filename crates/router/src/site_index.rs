@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Which site a host belongs to: the one that names it; else the one with the longest name it lies below; else the one
-/// without hosts. A look into a table for each label at most, however many sites there are.
+/// without hosts, or with `*`. A look into a table for each label at most, however many sites there are.
 #[derive(Debug, Default)]
 pub(crate) struct SiteIndex {
     named: HashMap<Box<[u8]>, usize, NameHash>,
@@ -23,15 +23,15 @@ impl SiteIndex {
     pub(crate) fn new<H>(sites: &[Site<H>]) -> Result<Self, RouterError> {
         let mut index = Self::default();
         for (number, site) in sites.iter().enumerate() {
-            if site.hosts.is_empty()
-                && let Some(earlier) = index.otherwise.replace(number)
-            {
+            let has_others = site.hosts.is_empty() || site.hosts.iter().any(|host| host.0 == Hosts::Others);
+            if has_others && let Some(earlier) = index.otherwise.replace(number) {
                 return Err(RouterError::WithoutHostsTwice { site: number, earlier });
             }
             for host in &site.hosts {
                 let earlier = match &host.0 {
                     Hosts::One(host) => index.named.insert(host.as_bytes().into(), number),
                     Hosts::Below(parent) => index.below.insert(parent.as_bytes().into(), number),
+                    Hosts::Others => None,
                 };
                 if let Some(earlier) = earlier {
                     return Err(RouterError::HostTwice { site: number, host: host.clone(), earlier });
@@ -123,17 +123,22 @@ mod tests {
             assert_eq!((only.find(host), beside.find(host)), (Some(0), Some(1)), "{host:?}");
         }
         assert_eq!(beside.find(Some("a")), Some(0));
+        let star = index(&[&["b"], &["a", "*"]]).unwrap();
+        for (host, expected) in [(Some("a"), 1), (Some("b"), 0), (Some("c"), 1), (None, 1)] {
+            assert_eq!(star.find(host), Some(expected), "{host:?}");
+        }
         assert_eq!(index(&[]).unwrap().find(Some("a")), None);
     }
 
     #[test]
     fn a_host_that_is_claimed_twice_is_an_error() {
-        let cases: [(&[&[&str]], &str); 5] = [
+        let cases: [(&[&[&str]], &str); 6] = [
             (&[&["a", "A."]], "site 1: the host a is named twice: name it once"),
             (&[&["a"], &["b", "a"]], "site 2: site 1 has the host a as well: name it in one of them"),
             (&[&["*.a"], &["*.A"]], "site 2: site 1 has the host *.a as well: name it in one of them"),
             (&[&["[::1]"], &["[0::1]"]], "site 2: site 1 has the host [::1] as well: name it in one of them"),
-            (&[&[], &["a"], &[]], "site 3: site 1 has no hosts either, which means all others: name the hosts of one"),
+            (&[&["a", "*"], &["b", "*"]], "site 2: site 1 is for all other hosts, too: name the hosts of one"),
+            (&[&[], &["a"], &[]], "site 3: site 1 is for all other hosts, too: name the hosts of one"),
         ];
         for (sites, expected) in cases {
             assert_eq!(index(sites).unwrap_err().to_string(), expected);

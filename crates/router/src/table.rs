@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use serow_message::{
-    Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies, percent::encode_path,
+    ClientTarget, Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies,
+    percent::encode_path,
 };
 use serow_variables::{
     Source,
@@ -48,10 +49,18 @@ pub(crate) enum Decision<'a> {
 }
 
 /// Where a request goes on that a handler has not answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Next {
     site: usize,
     start: Start,
+    /// The target that it goes on with, where the handler had another one.
+    restored: Option<Target>,
+}
+
+impl Next {
+    fn of_site(site: usize, start: Start) -> Self {
+        Self { site, start, restored: None }
+    }
 }
 
 impl Table {
@@ -68,6 +77,9 @@ impl Table {
         for (site, routes) in sites.iter().enumerate() {
             if let Some(route) = routes.endless_redirect() {
                 return Err(RouterError::Loop { site, route });
+            }
+            if let Some(route) = routes.endless_restart() {
+                return Err(RouterError::RestartLoop { site, route });
             }
         }
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
@@ -88,9 +100,16 @@ impl Table {
             return Decision::refusal(self.not_implemented.response());
         }
         match self.index.find(request.host()) {
-            Some(site) => self.resume(Next { site, start: Start::default() }, request, client),
+            Some(site) => self.resume(Next::of_site(site, Start::default()), request, client),
             None => Decision::refusal(self.misdirected.response()),
         }
+    }
+
+    /// As [`Self::decide`], among internal routes as well.
+    pub(crate) fn decide_inside(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
+        let Some(site) = self.site_of(request) else { return self.decide(request, client) };
+        let start = Start { is_inside: true, ..Start::default() };
+        self.resume(Next::of_site(site, start), request, client)
     }
 
     /// As [`Self::decide`], among the routes of this name; nothing if the site of the request has none.
@@ -103,7 +122,7 @@ impl Table {
         let Some(site) = self.site_of(request) else { return Some(self.decide(request, client)) };
         let number = self.sites.get(site)?.number_of(name)?;
         let start = Start { name: Some(number), ..Start::default() };
-        Some(self.resume(Next { site, start }, request, client))
+        Some(self.resume(Next::of_site(site, start), request, client))
     }
 
     /// The number of the site that a request is for.
@@ -119,8 +138,9 @@ impl Table {
         let Some(routes) = self.sites.get(next.site) else {
             return Decision::refusal(self.misdirected.response());
         };
+        let name = next.start.name;
         decide_within(routes, next, request, client)
-            .unwrap_or_else(|missed| Decision::refusal(routes.refuse(missed, next.start.name, request, client)))
+            .unwrap_or_else(|missed| Decision::refusal(routes.refuse(missed, name, request, client)))
     }
 }
 
@@ -133,52 +153,79 @@ impl Decision<'_> {
 
 fn decide_within<'a>(
     routes: &'a Routes,
-    next: Next,
+    mut next: Next,
     request: &mut Request,
     client: &RequestClient<'_>,
 ) -> Result<Decision<'a>, Missed> {
+    if let Some(target) = next.restored.take() {
+        request.target = target;
+    }
     let mut room = Room::new();
     let asked = clean_path::of(&request.target, &mut room)?;
-    let Taken { route, pattern, outcome, path } = routes.find(asked, request, client, next.start)?;
+    let Taken { route, pattern, outcome, path, start } = routes.find(asked, request, client, next.start)?;
+    let own = routes.rewritten(route, &path, pattern, request, client)?;
     let answered = |response| Ok(Decision::Answer { response, handler: routes.answering(route) });
-    match outcome {
+    let start = Start { route: route + 1, ..start };
+    Ok(match outcome {
         Outcome::Handle { handler, headers } => {
-            if !matches!(path, Path::Asked(_)) {
-                request.target = rewritten(&request.target, &path)?;
-            }
-            Ok(Decision::Handle { handler: *handler, headers: Cow::Borrowed(headers) })
+            Targets::of(request, &path, own.as_ref())?.give(request);
+            Decision::Handle { handler: *handler, headers: Cow::Borrowed(headers) }
         }
         Outcome::Try { handler, headers } => {
-            if !matches!(path, Path::Asked(_)) {
-                request.target = rewritten(&request.target, &path)?;
-            }
-            let start = Start { route: route + 1, ..next.start };
-            Ok(Decision::Try { handler: *handler, headers: Cow::Borrowed(headers), next: Next { start, ..next } })
+            let restored = Targets::of(request, &path, own.as_ref())?.give(request);
+            let next = Next { start, restored, ..next };
+            Decision::Try { handler: *handler, headers: Cow::Borrowed(headers), next }
         }
-        Outcome::Respond(number) => Ok(Decision::Respond { number: *number, handler: routes.answering(route) }),
+        Outcome::Respond(number) => Decision::Respond { number: *number, handler: routes.answering(route) },
         Outcome::Redirect { redirect, headers } => {
             let captures = pattern.captures(path.as_bytes());
             let mut response = redirect.response(&Source { captures: &captures, ..path.source(request, client) });
             headers.apply(response.status, &mut response.headers);
-            answered(response)
+            return answered(response);
         }
         Outcome::Variable(outcome) => {
-            let filled = outcome.fill(&path, pattern, request, client);
-            if !matches!(path, Path::Asked(_)) {
-                request.target = rewritten(&request.target, &path)?;
-            }
-            let start = Start { route: route + 1, ..next.start };
-            Ok(match filled {
+            let filled = outcome.fill((&path, own.as_ref()), pattern, request, client);
+            let restored = Targets::of(request, &path, own.as_ref())?.give(request);
+            match filled {
                 Filled::Answer(response) => return answered(response),
                 Filled::Handle { handler, headers, request_headers } => {
                     request_headers.apply_to_request(&mut request.headers);
                     Decision::Handle { handler, headers: Cow::Owned(headers) }
                 }
                 Filled::Try { handler, headers } => {
-                    Decision::Try { handler, headers: Cow::Owned(headers), next: Next { start, ..next } }
+                    Decision::Try { handler, headers: Cow::Owned(headers), next: Next { start, restored, ..next } }
                 }
-            })
+            }
         }
+    })
+}
+
+/// The targets of a request at a route.
+struct Targets {
+    /// The one that the handler gets, where a rewrite made it.
+    given: Option<Target>,
+    /// The one that the routes behind an attempt get, if it is another.
+    restored: Option<Target>,
+}
+
+impl Targets {
+    /// Those of a request with this path at a route whose handler may get a path of its own.
+    fn of(request: &Request, path: &Path<'_>, own: Option<&Path<'_>>) -> Result<Self, Missed> {
+        let given = match path {
+            Path::Asked(_) => None,
+            path => Some(rewritten(&request.target, path)?),
+        };
+        let Some(own) = own else { return Ok(Self { given, restored: None }) };
+        let restored = given.unwrap_or_else(|| request.target.clone());
+        Ok(Self { given: Some(rewritten(&restored, own)?), restored: Some(restored) })
+    }
+
+    /// Gives the request to the handler, and returns what to restore.
+    fn give(self, request: &mut Request) -> Option<Target> {
+        if let Some(target) = self.given {
+            ClientTarget::rewrite(request, target);
+        }
+        self.restored
     }
 }
 

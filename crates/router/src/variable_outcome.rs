@@ -101,17 +101,21 @@ impl VariableOutcome {
         }
     }
 
-    /// The outcome for a request with this path.
+    /// The outcome for a request with this path, whose handler may get another one.
     #[inline(never)]
     pub(crate) fn fill(
         &self,
-        path: &Path<'_>,
+        (path, own): (&Path<'_>, Option<&Path<'static>>),
         pattern: &PathPattern,
         request: &Request,
         client: &RequestClient<'_>,
     ) -> Filled {
         let captures = self.captured.captures(path.as_bytes(), pattern);
-        let source = Source { captures: &captures, ..path.source(request, client) };
+        let given = match own {
+            Some(own) => own.source(request, client),
+            None => path.source(request, client),
+        };
+        let source = Source { captures: &captures, ..given };
         let headers = self.headers.filled(&source);
         let mut response = match &self.answer {
             Answer::Handle(handler) => {

@@ -18,6 +18,7 @@
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
 //! | the future of a response | `site_response.rs` |
 //! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
+//! | addresses and cookies that other servers send, as clients see them | `rewriting.rs`, `rewriting/` |
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | scripts around routes, sites and the whole server | `scripts.rs`, `site_scripts.rs`, `per_thread.rs` |
 //! | maintenance | `maintenance.rs` |
@@ -43,6 +44,7 @@ mod phases;
 mod policy;
 mod received_request;
 mod refusals;
+mod rewriting;
 mod route_handler;
 mod routed_response;
 mod scripts;
@@ -74,6 +76,9 @@ pub use self::{
         BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
         ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses,
         RoutePolicy, Satisfy, TokenPlace, Tokens,
+    },
+    rewriting::{
+        CookieFlags, InvalidFlag, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host,
     },
     route_handler::RouteHandler,
     scripts::{ScriptedSites, Scripts},

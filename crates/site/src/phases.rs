@@ -13,7 +13,7 @@
 //! | 8 | content | `files`, `app`, `proxy`, `redirect`, `respond` | yes |
 //!
 //! A request that a phase answers reaches none of the phases below it. The response goes the way back: it is stored (7),
-//! changed by the script (5), by the `headers` of route and site, and by the policy (`error-pages`, `security-headers`,
+//! gets other addresses and cookies ([`ResponseRewriting`]), is changed by the script (5), by the `headers` of route and site, and by the policy (`error-pages`, `security-headers`,
 //! `cors`, `compress`, `rate`), and may then lead to an internal route (X-Accel-Redirect), which gets the request as it
 //! left phase 5. Before these phases, the request was admitted ([`crate::received_request`]), passed the scripts of root and
 //! site, and got the `request-headers` of its site and route.
@@ -24,7 +24,7 @@ use serow::{Request, Response};
 use tokio::time::sleep;
 
 use crate::{
-    Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
+    Content, InternalRoutes, Mirror, ResponseCache, ResponseRewriting, RouteCache, RoutePolicy, Scripts,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
     policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
@@ -44,6 +44,8 @@ pub struct PhaseSettings {
     pub cache: Option<RouteCache>,
     /// The routes that responses may lead to.
     pub internal: Option<InternalRoutes>,
+    /// The changes of addresses and cookies that the content sends.
+    pub rewriting: ResponseRewriting,
 }
 
 /// The phases in front of a content.
@@ -55,6 +57,8 @@ pub(crate) struct Phases {
     /// Its keys have whatever this content looks at.
     pub(crate) cache: Option<ResponseCache>,
     pub(crate) internal: Option<InternalRoutes>,
+    /// Nothing where responses stay as they are.
+    pub(crate) rewriting: Option<Arc<ResponseRewriting>>,
 }
 
 /// The end of a request's way through the phases.
@@ -73,25 +77,33 @@ type Noted = Option<Rc<OnceCell<AdmittedRequest>>>;
 impl PhaseSettings {
     /// The phases in front of this content, if there are any.
     pub(crate) fn in_front_of(self, content: &Content) -> Option<Phases> {
-        let Self { policy, scripts, mirror, cache, internal } = self;
+        let Self { policy, scripts, mirror, cache, internal, rewriting } = self;
         let is_empty = policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none();
         let cache = cache.map(|cache| cache.around(content));
-        (!is_empty || internal.is_some()).then_some(Phases { policy, scripts, mirror, cache, internal })
+        let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting));
+        let is_empty = is_empty && internal.is_none() && rewriting.is_none();
+        (!is_empty).then_some(Phases { policy, scripts, mirror, cache, internal, rewriting })
     }
 }
 
 impl Phases {
-    /// Those of a site, for the refusals of the router.
-    pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
-        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None }
+    /// Those that do nothing.
+    pub(crate) fn none() -> Self {
+        Self::of_site(Arc::default())
     }
 
-    /// The same, with a policy that no other phases share.
+    /// Those of a site, for the refusals of the router.
+    pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
+        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None, rewriting: None }
+    }
+
+    /// The same, with a policy and changes that no other phases share.
     pub(crate) fn detached(&self) -> Self {
         // One that is empty is in no request's context.
         let is_shared = self.policy.is_empty();
         let policy = if is_shared { Arc::clone(&self.policy) } else { Arc::new(RoutePolicy::clone(&self.policy)) };
-        Self { policy, ..self.clone() }
+        let rewriting = self.rewriting.as_ref().map(|rewriting| Arc::new(ResponseRewriting::clone(rewriting)));
+        Self { policy, rewriting, ..self.clone() }
     }
 
     /// Passes a request through all phases to its target.
@@ -216,9 +228,18 @@ impl Phases {
         if let Some(mirror) = &self.mirror {
             request = mirror.copy(request);
         }
-        match &self.cache {
+        let rewriting = self.rewriting.as_ref().map(|rewriting| rewriting.filled(&request));
+        let response = match &self.cache {
             Some(cache) => cache.respond(content, request),
             None => content.respond(request),
+        };
+        match rewriting {
+            None => response,
+            Some(rewriting) => SiteResponse::pending(Box::pin(async move {
+                let mut response = response.await;
+                rewriting.apply(&mut response.headers);
+                response
+            })),
         }
     }
 }

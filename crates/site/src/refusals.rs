@@ -8,16 +8,21 @@ use std::{
 
 use serow::{Request, Response, StatusCode};
 use serow_gateway::{LogLimit, RequestSummary, error_page};
-use serow_message::Peer;
-use serow_router::Router;
+use serow_message::{ClientTarget, Peer};
+use serow_router::{RewriteLoop, Router};
 
 use crate::{RouteHandler, Sites};
 
 /// Says in the log why no route takes a request. A client on this machine, who may be trying out the settings, sees the
 /// hosts of the sites in place of a 421 without them.
 #[cold]
-pub(crate) fn explained(router: &Router<RouteHandler>, request: &Request, response: Response) -> Response {
+pub(crate) fn explained(router: &Router<RouteHandler>, request: &Request, mut response: Response) -> Response {
     let site = router.site_of(request);
+    if let Some(RewriteLoop { route }) = response.extensions.remove() {
+        let name = site.map(|site| name_of(router, site)).unwrap_or_default();
+        log_loop(&name, &route, request);
+        return response;
+    }
     if response.status == StatusCode::MISDIRECTED_REQUEST {
         let hosts = listed(router);
         log("", request, || format!("{}; hosts are {hosts}", no_site(request)));
@@ -76,6 +81,21 @@ pub(crate) fn log_address(client: Option<IpAddr>, request: &Request) {
         Some(client) => format!("403, since `allow` and `deny` refuse the address {client}"),
         None => "403, since `allow` and `deny` refuse clients without an address".to_owned(),
     });
+}
+
+/// Logs that rewrites lead a request in a circle, at most ten times a second.
+#[cold]
+fn log_loop(site: &str, route: &str, request: &Request) {
+    static LIMIT: LogLimit = LogLimit::new();
+    let Some(suppressed) = LIMIT.admit_now() else { return };
+    if suppressed.0 > 0 {
+        tracing::error!("and {suppressed} more requests before that rewrites led in a circle");
+    }
+    let summary = RequestSummary { method: request.method.clone(), target: ClientTarget::of(request).clone() };
+    tracing::error!(
+        "{summary}: 500, since the route {route} of {site} has started the request again ten times with `restart = true`: put \
+         a route that answers the new path before it, or leave the path out of its own"
+    );
 }
 
 /// Logs a refusal: the first of a site as a warning, and then for those who want to know everything.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serow::{Body, Method, Request, RequestHead, Response};
 
 use crate::{
-    Content,
+    Content, Guard, RoutePolicy,
     per_thread::PerThread,
     phases::{PhaseSettings, Phases, Target},
     site_response::SiteResponse,
@@ -41,6 +41,20 @@ impl RouteHandler {
     #[must_use]
     pub fn at(self, place: &str) -> Self {
         Self { place: place.into(), ..self }
+    }
+
+    /// The same, whose requests pass this guard.
+    #[must_use]
+    pub fn behind(&self, guard: Option<&Arc<Guard>>) -> Self {
+        let Some(guard) = guard else { return self.clone() };
+        let settings = self.front.as_ref().map_or_else(Phases::none, |front| Phases::clone(&front.phases));
+        let policy = RoutePolicy { guard: Some(Arc::clone(guard)), ..RoutePolicy::clone(&settings.policy) };
+        let phases = Arc::new(Phases { policy: Arc::new(policy), ..settings });
+        let waiting = match &self.front {
+            Some(front) => Arc::clone(&front.waiting),
+            None => Arc::new(PerThread::new(self.content.clone())),
+        };
+        Self { front: Some(Front { phases, waiting }), ..self.clone() }
     }
 
     /// How people find it in the settings.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, error::Error, fmt, sync::Arc};
 
 use crate::{
-    expression::InvalidExpression,
+    expression::{Expression, InvalidExpression},
     map::Map,
     reserved_names::check_new_name,
     scope::Scope,
@@ -80,41 +80,54 @@ impl Building<'_> {
             return Ok(());
         }
         self.begun[number] = true;
-        let texts = [(MapPart::From, &table.from), (MapPart::Default, &table.default)].into_iter();
-        let values = table.values.iter().enumerate().map(|(value, (_, text))| (MapPart::Value(value), text));
-        for (part, text) in texts.clone().chain(values.clone()) {
-            self.build_used(number, part, text)?;
+        let patterns = patterns(number, table)?;
+        for (part, text) in [(MapPart::From, &table.from), (MapPart::Default, &table.default)] {
+            self.build_used(number, part, (text, None))?;
+        }
+        for (value, ((_, text), pattern)) in table.values.iter().zip(&patterns).enumerate() {
+            self.build_used(number, MapPart::Value(value), (text, pattern.expression()))?;
         }
         let scope = Scope::new(Arc::new(self.maps.clone()));
-        let parse = |part, text: &str| {
-            Text::parse(text, &scope).map_err(|error| InvalidMap { map: number, part, problem: error.to_string() })
+        let parse_in = |part, text: &str, scope: &Scope| {
+            Text::parse(text, scope).map_err(|error| InvalidMap { map: number, part, problem: error.to_string() })
         };
+        let parse = |part, text: &str| parse_in(part, text, &scope);
         let (from, default) = (parse(MapPart::From, &table.from)?, parse(MapPart::Default, &table.default)?);
         if !from.parts().iter().any(|part| matches!(part, Part::Variable(_))) {
             let problem = "there is no variable in it: write one, as in \"$http_user_agent\"".to_owned();
             return Err(InvalidMap { map: number, part: MapPart::From, problem });
         }
-        let (mut exact, mut patterns) = (HashMap::new(), Vec::new());
-        for (value, (key, text)) in table.values.iter().enumerate() {
-            let text = parse(MapPart::Value(value), text)?;
-            let pattern = ValuePattern::parse(key, Letters::AnyCase).map_err(|error: InvalidExpression| {
-                InvalidMap { map: number, part: MapPart::Value(value), problem: format!("{key:?} {error}") }
-            })?;
+        let (mut exact, mut others) = (HashMap::new(), Vec::new());
+        for (value, ((_, text), pattern)) in table.values.iter().zip(patterns).enumerate() {
+            let part = MapPart::Value(value);
+            let text = match pattern.expression() {
+                Some(expression) => parse_in(part, text, &scope.of_map_value(expression))?,
+                None => parse(part, text)?,
+            };
             match pattern.exact() {
                 Some(value) => drop(exact.insert(value.to_ascii_lowercase().into(), text)),
-                None => patterns.push((pattern, text)),
+                None => others.push((pattern, text)),
             }
         }
-        let map = Map::new(from, exact, patterns, default);
+        let map = Map::new(from, exact, others, default);
         self.maps.maps.insert(table.to.as_str().into(), Arc::new(map));
         Ok(())
     }
 
-    /// Builds the maps that a text uses.
-    fn build_used(&mut self, number: usize, part: MapPart, text: &str) -> Result<(), InvalidMap> {
+    /// Builds the maps that a text uses, whose other names may be groups of this expression.
+    fn build_used(
+        &mut self,
+        number: usize,
+        part: MapPart,
+        (text, expression): (&str, Option<&Expression>),
+    ) -> Result<(), InvalidMap> {
+        let is_group = |name| expression.is_some_and(|it| it.group_names().flatten().any(|group| group == name));
         let invalid = |problem: String| InvalidMap { map: number, part, problem };
         for piece in read_pieces(text).map_err(|error| invalid(error.to_string()))? {
             let Piece::Name(name) = piece else { continue };
+            if is_group(name) {
+                continue;
+            }
             let Some(used) = self.names.get(name).copied().filter(|_| Variable::find(name).is_none()) else { continue };
             if self.begun[used] && !self.maps.maps.contains_key(name) {
                 return Err(invalid(format!(
@@ -125,6 +138,18 @@ impl Building<'_> {
         }
         Ok(())
     }
+}
+
+/// The patterns of a map's values.
+fn patterns(map: usize, table: &MapTable) -> Result<Vec<ValuePattern>, InvalidMap> {
+    let parse = |(value, (key, _)): (usize, &(String, String))| {
+        ValuePattern::parse(key, Letters::AnyCase).map_err(|error: InvalidExpression| InvalidMap {
+            map,
+            part: MapPart::Value(value),
+            problem: format!("{key:?} {error}"),
+        })
+    };
+    table.values.iter().enumerate().map(parse).collect()
 }
 
 /// Why maps are invalid.
@@ -201,6 +226,42 @@ mod tests {
     }
 
     #[test]
+    fn values_name_the_groups_of_their_expression() {
+        let maps = Maps::new(&[
+            table("$uri$arg_inner", "lang", &[("~^/(?<rest>[a-z]*)", "<$rest>")], "none"),
+            table(
+                "$arg_v",
+                "found",
+                &[
+                    ("~^/old/(?<rest>.*)$", "/new/$rest"),
+                    ("~*^([a-z]+)\\.(x)?", "$1-$2|$lang|$$1"),
+                    ("exact", "$lang"),
+                    ("~^(a)", "$arg_v"),
+                ],
+                "",
+            ),
+        ]);
+        let scope = Scope::new(Arc::new(maps.unwrap())).of_stars(1);
+        for (query, expected) in [
+            ("v=/old/a/$1", "/new/a/$1"),
+            ("v=De.example", "De-|<it>|$1"),
+            ("v=de.x", "de-x|<it>|$1"),
+            ("v=EXACT", "<it>"),
+            ("v=a", "a"),
+            ("v=/other", ""),
+        ] {
+            let mut request = Request::default();
+            request.target = serow_message::Target::parse(format!("/?{query}").into(), false).unwrap();
+            let mut output = Vec::new();
+            let source = Source { captures: &[b"star"], ..Source::of(&request, b"/it") };
+            Text::parse("$found$1", &scope).unwrap().append(&source, Form::Raw, &mut output);
+            assert_eq!(String::from_utf8(output).unwrap(), format!("{expected}star"), "{query}");
+        }
+        // A group hides a map of the same name, and is no circle.
+        assert!(Maps::new(&[table("$uri", "rest", &[("~(?<rest>a)", "$rest")], "")]).is_ok());
+    }
+
+    #[test]
     fn the_first_of_many_patterns_counts() {
         let patterns: Vec<(String, String)> = (0..100)
             .flat_map(|number| [format!("*/item{number}/*"), format!("~^/shop/[a-z]+/{number}$")])
@@ -255,8 +316,24 @@ mod tests {
             (vec![table("$uri", "a", &[("~(", "")], "")], "map 1: \"~(\" is not a regular expression: unclosed group"),
             (vec![table("$url", "a", &[], "")], "map 1: there is no $url; did you mean $uri?"),
             (
+                vec![table("$uri", "a", &[("~(a)(?<b>b)", "$b$3")], "")],
+                "map 1: $3 is not there: the expression has 2 groups; write $$ for a dollar",
+            ),
+            (
+                vec![table("$uri", "a", &[("~a", "$1")], "")],
+                "map 1: $1 is not there: the expression has no group; write $$ for a dollar",
+            ),
+            (
+                vec![table("$uri", "a", &[("~(?<language>a)", "$langage")], "")],
+                "map 1: there is no $langage; did you mean $language?",
+            ),
+            (
+                vec![table("$uri", "a", &[("!~(a)", "$1")], "")],
+                "map 1: $1 belongs to a route, or to the expression of a map's value; write $$ for a dollar",
+            ),
+            (
                 vec![table("$uri", "a", &[], "$1")],
-                "map 1: $1 belongs to a route, whose path it is a part of; write $$ for a dollar",
+                "map 1: $1 belongs to a route, or to the expression of a map's value; write $$ for a dollar",
             ),
         ];
         for (tables, expected) in cases {

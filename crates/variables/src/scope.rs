@@ -19,6 +19,8 @@ pub struct Scope {
     server_name: Option<Box<str>>,
     /// Nothing where there is no route. A star has no name.
     captures: Option<Vec<Option<Box<str>>>>,
+    /// Whether these are those of a map's value, and not of a route's path.
+    is_of_map: bool,
 }
 
 impl Text {
@@ -68,6 +70,11 @@ impl Scope {
         Self { captures: Some(names.collect()), ..self.clone() }
     }
 
+    /// The scope of the value that a map has for texts that match an expression.
+    pub(crate) fn of_map_value(&self, expression: &Expression) -> Self {
+        Self { is_of_map: true, ..self.of_expression(expression) }
+    }
+
     /// Returns the meaning of a name: a variable, or a text that no request changes.
     ///
     /// # Errors
@@ -103,7 +110,12 @@ impl Scope {
             return Ok(Some(number));
         }
         let text = match (&self.captures, captures.len()) {
-            (None, _) => "belongs to a route, whose path it is a part of; write $$ for a dollar".to_owned(),
+            (None, _) => "belongs to a route, or to the expression of a map's value; write $$ for a dollar".to_owned(),
+            (_, count) if self.is_of_map => {
+                let groups =
+                    ["no group", "one group, $1"].get(count).map_or(format!("{count} groups"), ToString::to_string);
+                format!("is not there: the expression has {groups}; write $$ for a dollar")
+            }
             (_, 0) => {
                 "stands for the first * or group of the route's path, which has none; write $$ for a dollar".to_owned()
             }

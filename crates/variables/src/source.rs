@@ -1,8 +1,8 @@
 //! The request that the values of variables are taken from.
 
 use serow_message::{
-    Claims, Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, RequestId, Scheme, Target, User,
-    Version,
+    Claims, ClientTarget, Connection, Headers, Method, Peer, Request, RequestClient, RequestHead, RequestId, Scheme,
+    Target, User, Version,
 };
 
 /// The request that the values of variables are taken from.
@@ -14,7 +14,7 @@ pub struct Source<'a> {
     pub client: Option<&'a RequestClient<'a>>,
     /// Its method.
     pub method: &'a Method,
-    /// Its target, as it came.
+    /// Its target, as the client sent it.
     pub target: &'a Target,
     /// The version of HTTP.
     pub version: Version,
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
             connection: request.connection(),
             client: None,
             method: &request.method,
-            target: &request.target,
+            target: ClientTarget::of(request),
             version: request.version,
             headers: &request.headers,
             path,

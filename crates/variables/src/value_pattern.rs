@@ -72,6 +72,14 @@ impl ValuePattern {
         }
     }
 
+    /// The expression that a value must match, as it is written; nothing for other patterns.
+    pub(crate) fn expression(&self) -> Option<&Expression> {
+        match &self.kind {
+            Kind::Expression(expression) if !self.is_negated && self.text.starts_with('~') => Some(expression),
+            _ => None,
+        }
+    }
+
     /// Whether a value, or none, matches.
     #[must_use]
     #[inline]

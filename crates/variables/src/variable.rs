@@ -90,6 +90,16 @@ impl Variable {
         }
     }
 
+    /// Whether its value begins with a slash, or is empty, whatever a client sends.
+    #[must_use]
+    pub fn begins_path(&self) -> bool {
+        match self {
+            Self::Named(name) => matches!(name, Name::Uri | Name::RequestUri),
+            Self::Map(map) => map.begins_path(),
+            _ => false,
+        }
+    }
+
     /// Whether it is known only when the client has been identified.
     #[must_use]
     pub fn is_claim(&self) -> bool {

@@ -44,7 +44,7 @@ fn explained(text: &[u8]) -> Result<String, ConfigurationError> {
     let sources = gather(Path::new("serow.toml"), text, &mut NoFiles)?;
     let explained = |faults: Vec<Fault>| ConfigurationError::of_faults(&sources, &faults);
     with_tables(&sources, Path::new(""), |tables, _, problems| {
-        routing::check(&tables, problems);
+        routing::check(&tables, Path::new(""), problems);
         Some(())
     })
     .map_err(explained)?;

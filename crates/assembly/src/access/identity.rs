@@ -5,10 +5,8 @@ use std::sync::Arc;
 use serow_access::{Basic, Htpasswd, WatchedFile};
 use serow_config::{
     paths::resolved,
-    tables::{
-        access::{AccessSettings, BasicTable},
-        or_off::OrOff,
-    },
+    tables::access::{AccessSettings, BasicTable},
+    values::OrOff,
 };
 use serow_document::{Place, Problem};
 use serow_message::KnownHeader;

@@ -13,10 +13,7 @@ use serow_access::{
         Verifier, algorithm_names, parse_algorithm,
     },
 };
-use serow_config::{
-    paths::resolved,
-    tables::{jwt::JwtTable, texts::Texts},
-};
+use serow_config::{paths::resolved, tables::jwt::JwtTable, values::Texts};
 use serow_document::{Place, Problem, names::near};
 use serow_site::{TokenPlace, Tokens};
 

@@ -1,16 +1,43 @@
 //! Applications and other servers that answer for a route.
 
-use serow_config::tables::{applications::AppTable, upstreams::ProxyTable};
+use serow_config::{
+    tables::{applications::AppTable, upstreams::ProxyTable},
+    values::NetworkRule,
+};
 use serow_document::Place;
 use serow_router::Action;
-use serow_site::Content;
+use serow_site::{Content, ResponseRewriting};
+use serow_variables::Scope;
 
 use super::Routing;
-use crate::proxying::ProxyScopes;
+use crate::{
+    proxying::ProxyScopes,
+    rewriting::{RewritingReading, own_cookie},
+    route_numbers::trusted,
+};
 
 impl Routing<'_> {
     pub(super) fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<Content>> {
         self.proxying.proxy(table, scopes, place).map(|proxy| Action::Handle(Content::Proxy(proxy)))
+    }
+
+    /// The changes in responses of a proxy.
+    pub(super) fn rewriting(
+        &self,
+        table: Option<&ProxyTable>,
+        trust: Option<&[NetworkRule]>,
+        scope: &Scope,
+        place: &Place,
+    ) -> Option<ResponseRewriting> {
+        let Some(table) = table else { return Some(ResponseRewriting::default()) };
+        let reading = RewritingReading { scope, place: &place.key("proxy"), problems: self.problems };
+        let rewriting = reading.rewriting(&table.settings)?;
+        Some(ResponseRewriting { trusted: trusted(trust.unwrap_or(self.trust)), ..rewriting })
+    }
+
+    /// The same, which spares what the proxy itself sends.
+    pub(super) fn sparing(rewriting: ResponseRewriting, action: &Action<Content>) -> ResponseRewriting {
+        ResponseRewriting { own_cookie: own_cookie(action), ..rewriting }
     }
 
     pub(super) fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<Content>> {

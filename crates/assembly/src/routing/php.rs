@@ -9,9 +9,9 @@ use serow_config::{
     routing::route_paths::shown,
     tables::{
         php::{PhpRequestSettings, PhpSettings as PhpTableSettings, PhpTable},
-        texts::Texts,
         upstreams::{ProxySettings, ProxyTable},
     },
+    values::Texts,
 };
 use serow_document::{Place, Problem};
 use serow_files::Files;
@@ -52,8 +52,10 @@ impl Routing<'_> {
         let (files, php) = (files?, php?);
         let PhpTableSettings { servers, upstream, variables, root_in_php, .. } = settings;
         let is_other = !servers.is_empty() || upstream.is_some();
-        let proxied =
-            ProxyTable { settings: ProxySettings { servers, upstream, variables }, forwarding: forwarding(&requests) };
+        let proxied = ProxyTable {
+            settings: ProxySettings { servers, upstream, variables, ..ProxySettings::default() },
+            forwarding: forwarding(&requests),
+        };
         if is_other {
             if !processes.is_usual() {
                 let text = "the table has settings of a php-fpm that Serow starts, and names another one: leave out `servers` and \

@@ -13,11 +13,10 @@ use serow_config::{
         access::AccessSettings,
         handlers::HandlerTable,
         mirror::MirrorTable,
-        or_off::OrOff,
         policies::PolicySettings,
         sites::{RouteSettings, RouteTable},
     },
-    values::{Count, Size},
+    values::{Count, OrOff, Size},
 };
 use serow_document::{Place, Problem};
 use serow_router::{Action, Route};
@@ -54,7 +53,7 @@ pub(super) struct SiteOfRoute<'a> {
 impl Routing<'_> {
     /// A route of this site.
     pub(super) fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, header_rules, log, policy, access, when, handler, place } = table;
+        let RouteTable { settings, header_rules, log, policy, access, when, handler, rewrite, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
         let (written, name) = (settings.only_path().unwrap_or_default().to_owned(), settings.paths());
         let trusted = handler.trust().map(trusted);
@@ -70,19 +69,24 @@ impl Routing<'_> {
             (None, None) => return None,
         };
         let logs = self.logs.inside(site.logs, log.access_log.as_ref(), &scope, BTreeSet::new(), &place);
-        let matching = Matching { scope: &scope, problems: self.problems };
+        let matching = Matching { scope: &scope, folder: self.folder, problems: self.problems };
         let RouteSettings { path: own_path, path_regex, methods: own_methods, name: own_name, .. } = &settings;
         let matched = format!("{own_path:?} {path_regex:?} {own_methods:?} {when:?} {own_name:?}");
         let conditions = matching.conditions(expression, when.unwrap_or_default(), &place.key("when"));
         let methods = self.reading().methods(settings.methods.as_deref(), &place.key("methods"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
+        let rewrite = self.reading().own_rewrite(rewrite.as_ref(), &scope, &place);
+        let has_own_path = !matches!(rewrite, Some(None));
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let shown = shown(site.name, Some(&place), &name);
+        let rewriting = self.rewriting(handler.proxy(), handler.trust(), site.scope, &place);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
             HandlerTable::Cgi(cgi) => {
-                let paths = settings.path.iter().flat_map(|paths| paths.0.iter().map(String::as_str));
+                // A path of its own leads to its programs without the path of the route before it.
+                let paths = settings.path.iter().filter(|_| !has_own_path);
+                let paths = paths.flat_map(|paths| paths.0.iter().map(String::as_str));
                 self.cgi(*cgi, paths, &place.key("cgi"))
             }
             HandlerTable::Files(files) => {
@@ -96,7 +100,7 @@ impl Routing<'_> {
             }
             HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.reading().rewrite(&table.rewrite, &scope, &place.key("rewrite")),
+            HandlerTable::Rewrite(table) => self.reading().rewriting(&table, &scope, &place),
         };
         let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
         let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));
@@ -105,16 +109,29 @@ impl Routing<'_> {
         let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
+            rewriting: Self::sparing(rewriting?, &action),
             ..self.around_content(&action, &policy, (&name, &matched), (settings.internal, follows), site, &place)?
         };
         let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));
         let numbered = NumberedRoute { site: site.name.to_owned(), path: name, trusted, logs };
-        // The route whose response leads to an internal one has noted its own number.
-        let mark = if settings.internal { None } else { self.numbers.mark(numbered, &action) };
+        let mark = self.numbers.mark(numbered, &action);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
-        let (path, methods, conditions) = (path?, methods?, conditions?);
+        let (path, methods, conditions, rewrite) = (path?, methods?, conditions?, rewrite?);
         let name = settings.name.map(String::into_boxed_str);
-        Some(Route { path, methods, conditions, headers, request_headers, name, mark, action, answering })
+        let internal = settings.internal;
+        Some(Route {
+            path,
+            methods,
+            conditions,
+            headers,
+            request_headers,
+            name,
+            mark,
+            internal,
+            rewrite,
+            action,
+            answering,
+        })
     }
 
     /// The policy around a route with these settings.
@@ -157,7 +174,7 @@ impl Routing<'_> {
         site: SiteOfRoute<'_>,
         place: &Place,
     ) -> Option<PhaseSettings> {
-        if is_internal || matches!(action, Action::Rewrite(_)) {
+        if is_internal || matches!(action, Action::Rewrite(_) | Action::Restart(_)) {
             return Some(PhaseSettings::default());
         }
         let of_site = (site.settings.cache.as_ref(), site.place);

@@ -1,5 +1,7 @@
 //! Responses that are stored, and others.
 
+use std::time::Duration;
+
 use super::*;
 use crate::stored::tests::headers;
 
@@ -162,4 +164,62 @@ fn responses_to_requests_with_cookies_need_a_lifetime() {
         let found = storable(request, StatusCode::OK, &headers(fields), &CacheRules::default(), exchange);
         assert_eq!(found.err(), expected, "{fields:?}");
     }
+}
+
+#[test]
+fn ignored_fields_decide_nothing() {
+    use NotStored::{Credentials, NotFresh, Private, SetCookie, Vary};
+    let all = [KnownHeader::SetCookie, KnownHeader::CacheControl, KnownHeader::Expires, KnownHeader::Vary];
+    let cases: [(&[KnownHeader], bool, &[(&str, &str)], Option<NotStored>); 9] = [
+        (&all, false, &[("cache-control", "no-store, private"), ("set-cookie", "a=b"), ("vary", "*")], None),
+        (&all, false, &[("expires", "0"), ("vary", "a")], None),
+        (&all, true, &[("cache-control", "public")], Some(Credentials)),
+        (&all[..1], false, &[("cache-control", "private"), ("set-cookie", "a=b")], Some(Private)),
+        (&all[1..2], false, &[("cache-control", "private"), ("set-cookie", "a=b")], Some(SetCookie)),
+        (&all[..3], false, &[("vary", "*")], Some(Vary)),
+        (&all[1..2], false, &[("expires", "0")], Some(NotFresh)),
+        (&all[2..3], false, &[("cache-control", "max-age=0")], Some(NotFresh)),
+        (&all, false, &[("cdn-cache-control", "private")], Some(Private)),
+    ];
+    for (ignored, has_credentials, fields, expected) in cases {
+        let default_lifetimes = vec![(200..=200, Duration::from_secs(60))];
+        let rules = CacheRules { ignored_fields: ignored.to_vec(), default_lifetimes, ..CacheRules::default() };
+        let request = headers(&[]);
+        let request = StoringRequest {
+            method: &Method::GET,
+            headers: &request,
+            has_credentials,
+            no_store: false,
+            set_fields: &[],
+        };
+        let exchange = ExchangeTimes { sent: NOW, received: NOW };
+        let stored = storable(request, StatusCode::OK, &headers(fields), &rules, exchange);
+        assert_eq!(stored.as_ref().err().copied(), expected, "{fields:?}");
+        let Ok((head, _)) = stored else { continue };
+        assert!(head.variant.is_any());
+        assert_eq!(head.freshness.lifetime(), Duration::from_secs(60));
+        // They are sent, but for cookies.
+        for (name, value) in fields {
+            let kept = head.headers.get(*name).map(String::from_utf8_lossy);
+            assert_eq!(kept.as_deref(), (*name != "set-cookie").then_some(*value));
+        }
+    }
+}
+
+#[test]
+fn a_coding_is_told_apart_though_vary_is_ignored() {
+    let rules = CacheRules { ignored_fields: vec![KnownHeader::Vary], ..CacheRules::default() };
+    let request = headers(&[("accept-encoding", "gzip")]);
+    let request = StoringRequest {
+        method: &Method::GET,
+        headers: &request,
+        has_credentials: false,
+        no_store: false,
+        set_fields: &[],
+    };
+    let fields = [("cache-control", "max-age=60"), ("vary", "user-agent"), ("content-encoding", "gzip")];
+    let exchange = ExchangeTimes { sent: NOW, received: NOW };
+    let (head, _) = storable(request, StatusCode::OK, &headers(&fields), &rules, exchange).unwrap();
+    assert!(head.variant.matches(&headers(&[("accept-encoding", "gzip"), ("user-agent", "x")])));
+    assert!(!head.variant.matches(&headers(&[("user-agent", "x")])));
 }

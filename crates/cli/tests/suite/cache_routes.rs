@@ -81,6 +81,46 @@ fn routes_that_change_places_do_not_get_what_the_other_has_stored() {
 }
 
 #[test]
+fn urls_of_clients_that_a_rewrite_leads_to_one_path_share_no_response() {
+    let (origin, folder) = (Origin::start(), tempfile::tempdir().unwrap());
+    let server = origin.address;
+    let route = |path: &str, rewrite: &str| {
+        let key = "{ ignore-query = [\"utm\"] }";
+        let proxy = format!("{{ servers = \"{server}\", set-header = \"If-None-Match: $request_uri\" }}");
+        format!("[[site.route]]\npath = \"{path}\"\n{rewrite}cache = {key}\nproxy = {proxy}\n")
+    };
+    let own = route("/*/public", "rewrite = \"/public\"\n");
+    let passing = "[[site.route]]\npath = \"/on/*\"\nrewrite = \"/public\"\n";
+    let serow = run(&folder, &format!("[[site]]\n{own}{passing}{}", route("/public", "")));
+    for (path, status_start) in [
+        ("/a/public", "Serow; fwd=uri-miss"),
+        ("/b/public", "Serow; fwd=uri-miss"),
+        ("/a/public?x=1", "Serow; fwd=uri-miss"),
+        ("/on/1", "Serow; fwd=uri-miss"),
+        ("/on/2", "Serow; fwd=uri-miss"),
+        ("/public", "Serow; fwd=uri-miss"),
+        ("/a/public", "Serow; hit"),
+        ("/a/public?utm=1", "Serow; hit"),
+        ("/on/2", "Serow; hit"),
+        ("/public", "Serow; hit"),
+    ] {
+        let answer = serow.get(path);
+        assert!(status(&answer).starts_with(status_start), "{path}: {}", status(&answer));
+    }
+    let asked: Vec<_> = origin.requests();
+    let expected = [
+        ("", "/a/public"),
+        ("", "/b/public"),
+        ("?x=1", "/a/public?x=1"),
+        ("", "/on/1"),
+        ("", "/on/2"),
+        ("", "/public"),
+    ];
+    let expected = expected.map(|(query, uri)| format!("GET /public{query} if-none-match: {uri}"));
+    assert_eq!(asked, expected);
+}
+
+#[test]
 fn another_upstream_does_not_send_what_is_in_the_folder() {
     let (origins, folder) = ([(); 2].map(|()| Origin::start()), tempfile::tempdir().unwrap());
     let start = |origin: &Origin| {

@@ -158,6 +158,25 @@ fn a_reload_serves_a_new_root_and_restricts_again() {
 }
 
 #[test]
+fn conditions_see_files_that_the_sandbox_does_not_let_be_read() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let closed = elsewhere.path().join("closed");
+    let run = Sandboxed::start(|folder| {
+        page(&folder.join("www/current"), "open");
+        let condition = format!("path = \"/*\"\nwhen = {{ file = \"{}\" }}\n", closed.display());
+        let site = "[[site]]\n[[site.route]]\n";
+        let files = "[[site.route]]\npath = \"/*\"\nfiles = { root = \"www/current\" }\n";
+        format!("{site}{condition}respond = {{ status = 503 }}\n{files}")
+    });
+    assert_eq!(run.get("/page.txt"), (200, "open".to_owned()));
+    fs::write(&closed, "").unwrap();
+    assert_eq!(run.get("/page.txt").0, 503);
+    fs::remove_file(&closed).unwrap();
+    assert_eq!(run.get("/page.txt"), (200, "open".to_owned()));
+    run.is_restricted();
+}
+
+#[test]
 fn a_log_is_reopened_on_usr1() {
     let run = Sandboxed::start(|folder| {
         page(&folder.join("www/current"), "one");

@@ -96,7 +96,7 @@ fn add_names(acme: &mut AcmeOptions, site: &SiteTable, problems: &Problems) {
         let text = "\"acme\" needs `hosts`: name those that need a certificate";
         problems.add(Problem::of_value(site.place.key("tls"), text));
     }
-    for (number, host) in hosts.iter().enumerate() {
+    for (number, host) in hosts.iter().enumerate().filter(|(_, host)| *host != "*") {
         match host.parse::<CertificateNames>() {
             // Another list may have it already.
             Ok(names) if acme.names.iter().flat_map(|names| &names.0).any(|name| names.0.contains(name)) => {}

@@ -1,17 +1,20 @@
 //! The meaning of maps, and of the conditions of routes.
 
-use std::{collections::BTreeMap, fmt::Display, sync::Arc};
+use std::{collections::BTreeMap, fmt::Display, path::Path, sync::Arc};
 
 use serow_document::{Place, Problem, Problems};
 use serow_message::Scheme;
-use serow_router::{Conditions, HostPatterns, Networks};
+use serow_router::{Conditions, FileConditions, HostPatterns, Networks};
 use serow_variables::{
     Expression, InvalidMap, Letters, MapPart, MapTable as VariableMap, Maps, Scope, Text, ValuePatterns,
 };
 
-use crate::tables::{
-    maps::{MapSettings, MapTable},
-    matching::{Patterns, SchemeChoice, WhenTable},
+use crate::{
+    tables::{
+        maps::{MapSettings, MapTable},
+        matching::{SchemeChoice, WhenTable},
+    },
+    values::Patterns,
 };
 
 /// The maps of a file; none where one is wrong.
@@ -42,6 +45,8 @@ fn variable_map(MapSettings { from, to, values, default }: MapSettings) -> Varia
 pub struct Matching<'a> {
     /// Which variables texts may name.
     pub scope: &'a Scope,
+    /// The folder of the settings file.
+    pub folder: &'a Path,
     /// Where problems are reported.
     pub problems: &'a Problems,
 }
@@ -49,7 +54,7 @@ pub struct Matching<'a> {
 impl Matching<'_> {
     /// The conditions of a route; nothing where something is wrong.
     pub fn conditions(&self, path: Option<Expression>, when: WhenTable, place: &Place) -> Option<Conditions> {
-        let WhenTable { header, cookie, query, variable, client, scheme, host } = when;
+        let WhenTable { header, cookie, query, variable, client, scheme, host, file } = when;
         let fields = self.named(header, Letters::AnyCase, &place.key("header"));
         let cookies = self.named(cookie, Letters::Exact, &place.key("cookie"));
         let arguments = self.named(query, Letters::Exact, &place.key("query"));
@@ -57,6 +62,7 @@ impl Matching<'_> {
         let texts = texts.and_then(|texts| self.texts(texts, &place.key("variable")));
         let clients = self.noted(Networks::parse(&client.0), &client, &place.key("client"));
         let hosts = self.noted(HostPatterns::parse(&host.0), &host, &place.key("host"));
+        let files = self.files(file.as_ref(), &place.key("file"));
         let scheme = scheme.map(|scheme| match scheme {
             SchemeChoice::Http => Scheme::Http,
             SchemeChoice::Https => Scheme::Https,
@@ -70,7 +76,17 @@ impl Matching<'_> {
             clients: clients?,
             scheme,
             hosts: hosts?,
+            files: files?,
         })
+    }
+
+    fn files(&self, file: Option<&Patterns>, place: &Place) -> Option<FileConditions> {
+        let Some(patterns) = file else { return Some(FileConditions::default()) };
+        if patterns.is_empty() {
+            self.problems.add(Problem::of_value(place.clone(), "there is no file: name one, or leave the key out"));
+            return None;
+        }
+        self.noted(FileConditions::parse(&patterns.0, self.folder, self.scope), patterns, place)
     }
 
     fn named(
@@ -103,7 +119,7 @@ impl Matching<'_> {
             let text = patterns.0.get(*number).map_or("", |text| text);
             let problem = match error.to_string() {
                 // An expression says what it is, an address what it is not.
-                error if error.starts_with("is ") || error.starts_with("has ") || error.starts_with("needs ") => {
+                error if ["is ", "has ", "needs ", "names ", "begins "].iter().any(|verb| error.starts_with(verb)) => {
                     format!("{text:?} {error}")
                 }
                 error => format!("{text:?}: {error}"),

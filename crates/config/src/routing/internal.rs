@@ -26,11 +26,18 @@ pub fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
                     internal = true, files = { root = \"protected\", strip-prefix = true }";
         return asking.iter().map(|place| Problem::of_key(place.key("accel-redirect"), text)).collect();
     }
-    if routes.iter().any(|route| route.handler.follows()) {
-        return Vec::new();
+    let restarts = |route: &&RouteTable| matches!(&route.handler, HandlerTable::Rewrite(rewrite) if rewrite.restarts());
+    let circles = internal.iter().filter(|route| restarts(route)).map(|route| {
+        let text = "`restart` has no effect in a route with `internal = true`: it would lead internal requests to all routes; \
+                    write it in another route";
+        Problem::of_key(route.place.key("rewrite"), text)
+    });
+    let circles: Vec<_> = circles.collect();
+    if !circles.is_empty() || routes.iter().any(|route| route.handler.follows() || restarts(&route)) {
+        return circles;
     }
-    let text = "nothing leads to this route: responses of an `app` do, or of a `proxy` with `accel-redirect = true`, in \
-                the same site";
+    let text = "nothing leads to this route: responses of an `app` do, or of a `proxy` with `accel-redirect = true`, or \
+                a `rewrite` with `restart = true`, in the same site";
     internal.iter().map(|route| Problem::of_key(route.place.key("internal"), text)).collect()
 }
 

@@ -121,7 +121,7 @@ impl Kind {
             Action::Try(_) => Self::Attempt,
             Action::Redirect(_) => Self::Answer("redirect"),
             Action::Respond(_) => Self::Answer("respond"),
-            Action::Rewrite(_) => Self::Rewrite,
+            Action::Rewrite(_) | Action::Restart(_) => Self::Rewrite,
         }
     }
 }

@@ -3,7 +3,7 @@
 use serow_document::{Place, Problem, Step};
 use serow_router::PathPattern;
 
-use crate::tables::texts::Texts;
+use crate::values::Texts;
 
 /// The pattern of all paths that a route names; that of every path, if it names none.
 pub fn pattern(texts: Option<&Texts>, place: &Place) -> Result<PathPattern, Problem> {

@@ -8,7 +8,10 @@ use serow_router::{
 };
 use serow_variables::{Expression, Scope, Text};
 
-use crate::tables::handlers::{RedirectTable, RespondTable};
+use crate::{
+    tables::handlers::{RedirectTable, RespondTable, RewriteSettings},
+    values::TextOr,
+};
 
 /// Reads parts of sites and routes; `None` where one is wrong, which is reported.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +26,31 @@ impl RouteReading<'_> {
         self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?} {error}"))))
     }
 
-    /// The change of the path.
-    pub fn rewrite<T>(&self, text: &str, scope: &Scope, place: &Place) -> Option<Action<T>> {
+    /// The path that replaces that of a request.
+    fn rewrite(&self, table: &RewriteSettings, scope: &Scope, place: &Place) -> Option<RewriteTarget> {
+        let (text, place) = (table.to(), place.key("rewrite"));
+        let place = if matches!(table.rewrite, TextOr::Table(_)) { place.key("to") } else { place };
         let target = RewriteTarget::with_variables(text, scope);
-        let target = target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}")));
-        self.noted(target).map(Action::Rewrite)
+        self.noted(target.map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
+    }
+
+    /// The change of the path of a route without a handler.
+    pub fn rewriting<T>(&self, table: &RewriteSettings, scope: &Scope, place: &Place) -> Option<Action<T>> {
+        let action = if table.restarts() { Action::Restart } else { Action::Rewrite };
+        self.rewrite(table, scope, place).map(action)
+    }
+
+    /// The path that the handler of a route gets, if it is not that of the request.
+    pub fn own_rewrite(
+        &self,
+        table: Option<&RewriteSettings>,
+        scope: &Scope,
+        place: &Place,
+    ) -> Option<Option<RewriteTarget>> {
+        match table {
+            None => Some(None),
+            Some(table) => self.rewrite(table, scope, place).map(Some),
+        }
     }
 
     /// The methods that a route takes.

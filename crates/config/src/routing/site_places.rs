@@ -28,15 +28,15 @@ impl SitePlaces {
         Self { site: site.place.clone(), routes }
     }
 
-    /// The number of a route among all, by its number among the internal ones or the others.
-    fn number(&self, route: usize, is_internal: bool) -> usize {
-        let numbers = self.routes.iter().enumerate().filter(|(_, (_, internal))| *internal == is_internal);
+    /// The number of an internal route among all, by its number among the internal ones.
+    fn number_of_internal(&self, route: usize) -> usize {
+        let numbers = self.routes.iter().enumerate().filter(|(_, (_, internal))| *internal);
         numbers.map(|(number, _)| number).nth(route).unwrap_or(route)
     }
 
     /// An error of the router of the internal routes, at the place of the site or route that it is about.
     pub fn of_internal(&self, error: RouterError, site: usize) -> Problem {
-        self.problem(&error.renumbered(site, |route| self.number(route, true)))
+        self.problem(&error.renumbered(site, |route| self.number_of_internal(route)))
     }
 
     fn problem(&self, error: &RouterError) -> Problem {
@@ -52,7 +52,7 @@ impl SitePlaces {
 pub fn of_router(error: RouterError, places: &[SitePlaces]) -> Problem {
     let site = error.site();
     match places.get(site) {
-        Some(places) => places.problem(&error.renumbered(site, |route| places.number(route, false))),
+        Some(places) => places.problem(&error.renumbered(site, |route| route)),
         None => Problem::of_key(Place::default(), error.to_string()),
     }
 }

@@ -9,15 +9,10 @@ use serow_document::Place;
 
 use crate::{
     tables::{
-        FromTable, TableReading,
-        client_certificate::ClientCertificateTable,
-        client_limits::BanTable,
-        forward_auth::ForwardAuthTable,
-        jwt::JwtTable,
-        login::LoginTable,
-        or_off::{OrOff, Switchable},
+        FromTable, TableReading, client_certificate::ClientCertificateTable, client_limits::BanTable,
+        forward_auth::ForwardAuthTable, jwt::JwtTable, login::LoginTable,
     },
-    values::{Count, RequestRate, choice},
+    values::{Count, OrOff, RequestRate, Switchable, choice},
 };
 
 /// The checks that requests must pass; for a key that a route leaves out, that of its site counts.

@@ -100,9 +100,19 @@ pub struct RouteCacheTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<String>>,
 
-    /// Requests that pass the cache by, if they have one of these: ["cookie:session", "header:X-Preview"].
+    /// Requests that pass the cache by, if they have one of these: ["cookie:session", "header:X-Preview", "query:preview"].
+    ///
+    /// A * at the end of a name stands for any text, as in cookie:wordpress_logged_in_*.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bypass: Vec<String>,
+
+    /// Fields of responses that decide nothing about storing, as if they were not there: Set-Cookie, Cache-Control, Expires, Vary,
+    /// X-Accel-Expires.
+    ///
+    /// With Set-Cookie, a response that sets cookies is stored, without them: only the client gets them whose request it
+    /// answered. Write it only for pages that are the same for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore_fields: Vec<String>,
 
     /// Whether responses have the field Cache-Status: on, off, or debug for the key as well [default: on]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,11 +194,17 @@ impl RouteCacheTable {
             stale_if_error,
             methods,
             bypass,
+            ignore_fields,
             cache_status,
         } = self;
         let has_times = !default_ttl.is_empty() || stale_while_revalidate.is_some() || stale_if_error.is_some();
         let has_key = ignore_query.is_some() || !key.is_empty();
-        !has_times && !has_key && methods.is_none() && bypass.is_empty() && cache_status.is_none()
+        !has_times
+            && !has_key
+            && methods.is_none()
+            && bypass.is_empty()
+            && ignore_fields.is_empty()
+            && cache_status.is_none()
     }
 }
 

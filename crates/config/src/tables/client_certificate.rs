@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tables::{or_off::Switchable, texts::Texts};
+use crate::values::{Switchable, Texts};
 
 /// Certificates that clients must have; each key that is given must be met, by one of its values.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{tables::or_off::Switchable, values::Span};
+use crate::values::{Span, Switchable};
 
 /// Another server that decides about requests.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

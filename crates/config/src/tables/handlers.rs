@@ -9,11 +9,8 @@ use serow_document::Problem;
 
 use crate::{
     options::FolderOptions,
-    tables::{
-        FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, status::RedirectStatus,
-        upstreams::ProxyTable,
-    },
-    values::{Count, choice},
+    tables::{FromTable, TableReading, applications::AppTable, cgi::CgiTable, php::PhpTable, upstreams::ProxyTable},
+    values::{Count, Expandable, RedirectStatus, TextOr, choice},
 };
 
 /// The handler of a route.
@@ -127,19 +124,54 @@ impl Default for RespondTable {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct RewriteSettings {
-    /// New path of the request, which continues with the routes below.
+    /// New path of the request: that of the handler beside it, or, without a handler, of the routes below.
     ///
-    /// Each * is replaced by the text that the corresponding * of the route's path matched. Variables can be a part of it,
+    /// Beside `app`, `cgi`, `files`, `php` or `proxy`, this handler alone gets the new path, as with nginx's `rewrite … break`;
+    /// without one, the request continues with the routes below. $request_uri stays the client's, $uri is the new path. Each * is replaced by the text that the corresponding * of the route's path matched. Variables can be a part of it,
     /// and a query, which replaces that of the request: "/user?id=$id&$args".
-    pub rewrite: String,
+    ///
+    /// { to = "/index.php?$args", restart = true } tries all routes of the site again from the first, also those with
+    /// internal = true, as nginx's `rewrite … last` and `try_files`: at most ten times for a request.
+    pub rewrite: TextOr<RewriteTable>,
+}
+
+/// Another path, and the routes that get the request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RewriteTable {
+    /// New path.
+    pub to: String,
+
+    /// Whether all routes of the site are tried again, from the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
+}
+
+impl Expandable for RewriteTable {
+    const EXPECTED: &'static str =
+        r#"a path, as in "/new/*", or a table, as in { to = "/index.php?$args", restart = true }"#;
+}
+
+impl RewriteSettings {
+    /// The new path.
+    pub fn to(&self) -> &str {
+        match &self.rewrite {
+            TextOr::Text(to) | TextOr::Table(RewriteTable { to, .. }) => to,
+        }
+    }
+
+    /// Whether all routes of the site are tried again.
+    pub fn restarts(&self) -> bool {
+        matches!(self.rewrite, TextOr::Table(RewriteTable { restart: true, .. }))
+    }
 }
 
 impl HandlerTable {
-    /// The keys, of which a route has one.
+    /// The keys, of which a route has one; `rewrite` may stand beside one that hands requests on.
     pub const KEYS: [&'static str; 8] = ["app", "cgi", "files", "php", "proxy", "redirect", "respond", "rewrite"];
 
-    /// Reads the one that a route has.
-    pub fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
+    /// Reads the one that a route has, with the path that it gets in place of the client's.
+    pub fn read(route: &mut TableReading<'_, '_>) -> Option<(Self, Option<RewriteSettings>)> {
         let app =
             route.table("app", "application").map(TableReading::read).map(|table| table.map(Box::new).map(Self::App));
         let files =
@@ -150,11 +182,26 @@ impl HandlerTable {
         let cgi = route.table("cgi", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Cgi));
         let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
         let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
-        let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
+        let rewrite = route.has("rewrite").then(|| route.settings());
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
         match given[..] {
-            [_] => app.or(cgi).or(files).or(php).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
+            ["rewrite"] => Some((Self::Rewrite(rewrite??), None)),
+            [key, "rewrite"] if !matches!(key, "redirect" | "respond") => {
+                let (handler, rewrite) = (app.or(cgi).or(files).or(php).or(proxy).flatten()?, rewrite??);
+                handler.beside_rewrite(&rewrite, route).map(|handler| (handler, Some(rewrite)))
+            }
+            [key @ ("redirect" | "respond"), "rewrite"] => {
+                let text = format!(
+                    "`rewrite` has no effect beside `{key}`, which has no handler to get the path: leave it out"
+                );
+                route.problem(Problem::of_key(route.place().key("rewrite"), text));
+                None
+            }
+            [_] => {
+                let handler = app.or(cgi).or(files).or(php).or(proxy).or(redirect).or(respond).flatten();
+                handler.map(|handler| (handler, None))
+            }
             [] => {
                 let text =
                     "the route has no handler: write one of app, cgi, files, php, proxy, redirect, respond, rewrite";
@@ -162,13 +209,35 @@ impl HandlerTable {
                 None
             }
             [first, ref others @ ..] => {
-                for other in others {
+                for other in others.iter().filter(|other| **other != "rewrite") {
                     let text = format!("a route has either `{first}` or `{other}`: make a second route for the other");
                     route.problem(Problem::of_key(route.place().key(*other), text));
                 }
                 None
             }
         }
+    }
+}
+
+impl HandlerTable {
+    /// The same, unless it cannot have another path than its route.
+    fn beside_rewrite(self, rewrite: &RewriteSettings, route: &TableReading<'_, '_>) -> Option<Self> {
+        let text = match &self {
+            Self::Files(files) if files.settings.strip_prefix => {
+                "`strip-prefix` leaves out the path of the route, which `rewrite` has replaced: leave it out, and write the path \
+                 below the folder in `rewrite`, as in rewrite = \"/$1\""
+            }
+            Self::Files(files) if files.is_written() => {
+                "clients that change a folder name its paths themselves, also in fields: `rewrite` cannot stand beside `write`; \
+                 write strip-prefix = true, or leave it out"
+            }
+            _ if rewrite.restarts() => {
+                "`restart` leads to all routes, and not to the handler beside it: leave out `restart`, or the handler"
+            }
+            _ => return Some(self),
+        };
+        route.problem(Problem::of_key(route.place().key("rewrite"), text));
+        None
     }
 }
 

@@ -5,10 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    tables::{or_off::Switchable, texts::Texts},
-    values::Span,
-};
+use crate::values::{Span, Switchable, Texts};
 
 /// Tokens that requests must have.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

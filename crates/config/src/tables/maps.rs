@@ -1,6 +1,6 @@
 //! Maps from values to values, as they are written.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
@@ -33,7 +33,8 @@ pub struct MapSettings {
     /// Values of `from`, and the variable's value for each: { "*curl*" = "cli", "~^Mozilla/5" = "web" }.
     ///
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
-    /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too.
+    /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too, and
+    /// behind a regular expression its groups: { "~^/old/(?<rest>.*)$" = "/new/$rest", "~^([a-z]+)[.]" = "$1" }.
     pub values: Pairs,
 
     /// The variable's value for all other values of `from` [default: nothing]
@@ -47,26 +48,39 @@ impl FromTable for MapTable {
     }
 }
 
-/// Texts for texts, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pairs(pub Vec<(String, String)>);
+/// Texts, or other values, for texts, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pairs<T = String>(pub Vec<(String, T)>);
 
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PairsVisitor)
+impl<T> Pairs<T> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
-struct PairsVisitor;
+impl<T> Default for Pairs<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
 
-impl<'de> Visitor<'de> for PairsVisitor {
-    type Value = Pairs;
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor(PhantomData))
+    }
+}
+
+struct PairsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
+    type Value = Pairs<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(r#"a table, as in { "*curl*" = "cli" }"#)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
@@ -75,22 +89,22 @@ impl<'de> Visitor<'de> for PairsVisitor {
     }
 }
 
-impl Serialize for Pairs {
+impl<T: Serialize> Serialize for Pairs<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
-impl JsonSchema for Pairs {
+impl<T: JsonSchema> JsonSchema for Pairs<T> {
     fn schema_name() -> Cow<'static, str> {
-        "Pairs".into()
+        format!("PairsOf{}", T::schema_name()).into()
     }
 
     fn inline_schema() -> bool {
         true
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "additionalProperties": { "type": "string" } })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
     }
 }

@@ -1,14 +1,14 @@
 //! Conditions of a request besides its path and method, as they are written.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use clap::ValueEnum;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     tables::{FromTable, TableReading},
-    values::choice,
+    values::{Patterns, choice},
 };
 
 /// Conditions that a request must meet besides its path and method.
@@ -46,34 +46,13 @@ pub struct WhenTable {
     /// Hosts, with or without ! before, as in `hosts` of the site: "*.example.com".
     #[serde(skip_serializing_if = "Patterns::is_empty")]
     pub host: Patterns,
-}
 
-/// Patterns: one must match, and none of those with `!` before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(transparent)]
-pub struct Patterns(pub Vec<String>);
-
-impl Patterns {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl JsonSchema for Patterns {
-    fn schema_name() -> Cow<'static, str> {
-        "Patterns".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "title": "text in quotes, or an array of such texts",
-            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
-        })
-    }
+    /// File that must exist, or with ! before, must not: "/srv/app/maintenance.html"; of several, one must exist.
+    ///
+    /// With a slash at the end, it is a folder. Paths are relative to the folder of the settings file, and can have variables:
+    /// "/srv/cache$uri.html". Each request looks it up. A file that Serow may not look at does not exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<Patterns>,
 }
 
 /// The scheme of a connection.

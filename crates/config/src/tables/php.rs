@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     options::{ApplicationOptions, CachingOptions, SymlinksChoice, without_options},
-    tables::{FromTable, TableReading, texts::Texts},
-    values::{Count, MediaTypeRule, NetworkRule, ServerRule, Size, Span, Variable},
+    tables::{FromTable, TableReading},
+    values::{Count, MediaTypeRule, NetworkRule, ServerRule, Size, Span, Texts, Variable},
 };
 
 /// A folder of PHP scripts.

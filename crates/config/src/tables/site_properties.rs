@@ -5,6 +5,7 @@ use crate::{
     tables::{
         handlers::HandlerTable,
         sites::{RouteTable, SiteContent, SiteTable},
+        upstreams::ProxyTable,
     },
     values::NetworkRule,
 };
@@ -115,6 +116,14 @@ impl SiteTable {
 }
 
 impl SiteContent {
+    /// The proxy that it is, if it is one.
+    pub fn proxy(&self) -> Option<&ProxyTable> {
+        match self {
+            Self::Proxy(proxy) => Some(proxy),
+            _ => None,
+        }
+    }
+
     /// The proxies that the only handler trusts, if they are given.
     pub fn trust(&self) -> Option<&[NetworkRule]> {
         match self {
@@ -127,6 +136,14 @@ impl SiteContent {
 }
 
 impl HandlerTable {
+    /// The proxy that it is, if it is one.
+    pub fn proxy(&self) -> Option<&ProxyTable> {
+        match self {
+            Self::Proxy(proxy) => Some(proxy),
+            _ => None,
+        }
+    }
+
     /// The proxies that the handler trusts, if they are given.
     pub fn trust(&self) -> Option<&[NetworkRule]> {
         match self {

@@ -13,17 +13,16 @@ use crate::{
         access::AccessSettings,
         applications::AppTable,
         cgi::CgiTable,
-        handlers::{FilesTable, HandlerTable},
+        handlers::{FilesTable, HandlerTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         logs::LogSettings,
         matching::WhenTable,
         mounting,
         php::PhpTable,
         policies::PolicySettings,
-        texts::Texts,
         upstreams::ProxyTable,
     },
-    values::{ListenRule, choice},
+    values::{ListenRule, Texts, choice},
 };
 
 /// A site.
@@ -73,7 +72,7 @@ impl SiteContent {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct SiteSettings {
-    /// Hosts of the site: example.com, or *.example.com for all its subdomains [default: all hosts of no other site]
+    /// Hosts of the site: example.com, *.example.com for all its subdomains, or * for all that no other site has [default: all hosts of no other site]
     ///
     /// An exact name takes precedence over a pattern, and a longer pattern over a shorter one. A request for a host
     /// that no site has receives 421.
@@ -127,6 +126,8 @@ pub struct RouteTable {
     pub when: Option<WhenTable>,
     /// Its handler.
     pub handler: HandlerTable,
+    /// The path that the handler gets.
+    pub rewrite: Option<RewriteSettings>,
     /// Where it is in the file.
     pub place: Place,
 }
@@ -156,7 +157,8 @@ pub struct RouteSettings {
     #[serde(default)]
     pub methods: Option<Vec<String>>,
 
-    /// Whether only responses of applications and upstream servers lead to the route, and no requests of clients.
+    /// Whether only responses of applications and upstream servers lead to the route, and rewrites with `restart = true`,
+    /// but no requests of clients.
     ///
     /// A response with X-Accel-Redirect: /protected/a.pdf is replaced by what the first matching internal route of the site
     /// responds to this path; X-Sendfile names a file in the folder of an internal route instead. See `accel-redirect`
@@ -262,6 +264,7 @@ impl FromTable for RouteTable {
         };
         let place = table.place().clone();
         let (settings, header_rules, log, policy, access) = (settings?, header_rules?, log?, policy?, access?);
-        Some(Self { settings, header_rules, log, policy, access, when, handler: handler?, place })
+        let (handler, rewrite) = handler?;
+        Some(Self { settings, header_rules, log, policy, access, when, handler, rewrite, place })
     }
 }

@@ -9,8 +9,8 @@ use serow_document::Place;
 
 use crate::{
     options::{ForwardingOptions, UpstreamOptions},
-    tables::{FromTable, TableReading},
-    values::{ServerRule, choice},
+    tables::{FromTable, TableReading, maps::Pairs},
+    values::{ServerRule, Texts, choice},
 };
 
 /// An upstream.
@@ -99,6 +99,35 @@ pub struct ProxySettings {
     /// "production" }. Values can have variables, as in "$host".
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+
+    /// Addresses at the beginning of Location and Refresh in responses, and the text in their place:
+    /// { "http://app:8080/" = "/" }.
+    ///
+    /// The first key that fits counts. A key that begins with ~ (~* without regard to case) is a regular expression for the
+    /// whole field, whose groups the text can name ($1). Texts can have variables, as in "$scheme://$host/".
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub rewrite_location: Pairs,
+
+    /// Domains of cookies in responses, and the domain in their place: { "app.internal" = "$host" }. An empty one removes the
+    /// attribute: browsers then send the cookie to the same host only.
+    ///
+    /// Case and a dot at the beginning do not matter. Regular expressions and variables as in `rewrite-location`.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub cookie_domain: Pairs,
+
+    /// Beginnings of the paths of cookies in responses, and the text in their place: { "/app/" = "/" }.
+    ///
+    /// Regular expressions and variables as in `rewrite-location`.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub cookie_path: Pairs,
+
+    /// Attributes that cookies in responses get or lose, by the name of the cookie: { session = "samesite=strict", "*" =
+    /// ["secure", "httponly"] }.
+    ///
+    /// secure, httponly, samesite=strict, samesite=lax, samesite=none; nosecure, nohttponly and nosamesite remove one. The first
+    /// key that fits counts: * is any name, and ~ begins a regular expression.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub cookie_flags: Pairs<Texts>,
 }
 
 impl FromTable for UpstreamTable {

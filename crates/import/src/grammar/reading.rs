@@ -54,8 +54,7 @@ struct Reading<'files, F: Files + ?Sized> {
 ///
 /// The first error of syntax, and the first file that cannot be read.
 pub fn read(main: &Path, prefix: &Path, files: &(impl Files + ?Sized)) -> Result<(Vec<Directive>, usize), ImportError> {
-    let mut reading =
-        Reading { files, prefix: prefix.to_owned(), around: Vec::new(), bytes: 0, directives: 0 };
+    let mut reading = Reading { files, prefix: prefix.to_owned(), around: Vec::new(), bytes: 0, directives: 0 };
     let from = Place { file: Rc::from(main), line: 1 };
     let directives = reading.file(main, &from, 0)?;
     Ok((directives, reading.directives))

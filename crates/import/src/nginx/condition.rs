@@ -49,9 +49,11 @@ impl Condition {
         let words: Vec<&str> = {
             let count = words.len();
             let kept = words.into_iter().enumerate();
-            kept.filter(|(position, word)| !(word.is_empty() && (*position == 0 || position + 1 == count) && count != 3))
-                .map(|(_, word)| word)
-                .collect()
+            kept.filter(|(position, word)| {
+                !(word.is_empty() && (*position == 0 || position + 1 == count) && count != 3)
+            })
+            .map(|(_, word)| word)
+            .collect()
         };
         match words.as_slice() {
             [operand] => Ok(Self { operand: Text::of(operand), test: Test::IsTrue }),
@@ -121,7 +123,9 @@ impl Condition {
                 let scheme = if https { "https" } else { "http" };
                 Some(matching::Condition { kind: "scheme", name: String::new(), patterns: vec![scheme.to_owned()] })
             }
-            ("variable", "host", Test::Equals { value, .. }) if value.literal().is_some_and(|host| !host.is_empty()) => {
+            ("variable", "host", Test::Equals { value, .. })
+                if value.literal().is_some_and(|host| !host.is_empty()) =>
+            {
                 Some(matching::Condition { kind: "host", name: String::new(), patterns })
             }
             _ => Some(matching::Condition { kind, name, patterns }),

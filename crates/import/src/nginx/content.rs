@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use super::{
+    catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
-    matching::Match,
+    matching::{self, Match},
+    pattern::Pattern,
     programs, proxying,
     redirects::with_query,
     route::Route,
@@ -31,11 +33,18 @@ pub(crate) struct Content<'tree> {
 }
 
 /// Directives that pass requests to another server.
-pub(super) const PASSES: &[&str] = &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+pub(super) const PASSES: &[&str] =
+    &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
 
 impl<'tree> Content<'tree> {
     /// Appends routes for the requests, with the settings of a block: of the location, or of an `if` in it.
-    pub(crate) fn append(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, in_if: bool) {
+    pub(crate) fn append(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        in_if: bool,
+    ) {
         self.append_content(flow, settings, matching, in_if, None);
     }
 
@@ -58,19 +67,30 @@ impl<'tree> Content<'tree> {
         in_if: bool,
         rewrite: Option<String>,
     ) {
+        if let Some(lost) = self.scope.directives.iter().find(|directive| catalog::is_content(directive.name())) {
+            let why = catalog::without_counterpart(lost.name()).unwrap_or("Serow has no such content");
+            return self.refuse(flow, lost, matching, why.to_owned());
+        }
         let pass = |scope: &Scope<'tree>| PASSES.iter().find_map(|name| scope.own_one(name));
         let passing = pass(settings).or_else(|| pass(&self.scope));
-        let candidates = self.scope.own_one("try_files").or_else(|| self.scope.nearest_one("try_files").filter(|_| {
-            // Only the server's own is for paths that no location takes.
-            flow.server.is_server(&self.scope)
-        }));
+        let candidates = self.scope.own_one("try_files").or_else(|| {
+            self.scope.nearest_one("try_files").filter(|_| {
+                // Only the server's own is for paths that no location takes.
+                flow.server.is_server(&self.scope)
+            })
+        });
         if let Some(candidates) = candidates.filter(|_| !in_if && rewrite.is_none()) {
             self.try_files(flow, candidates, matching, passing);
             return;
         }
         let handler = match passing {
             Some(passing) => self.pass(flow, passing, settings, matching, rewrite),
-            None => self.files(flow, settings, rewrite).map(Some),
+            None => {
+                if rewrite.is_none() {
+                    self.append_indexes(flow, settings, matching);
+                }
+                self.files(flow, settings, rewrite).map(Some)
+            }
         };
         let reported = passing.unwrap_or(self.directive);
         match handler {
@@ -99,7 +119,7 @@ impl<'tree> Content<'tree> {
         flow.server.notes().lost(directive, why);
         let mut route = Route::new(matching.clone());
         route.table.comment(format!("{}: {} has no translation", directive.place, directive.name()));
-        route.table.set("respond", Value::Table(vec![("status".to_owned(), Value::Number(501))]));
+        route.table.set("respond", Handler::responding(501).table.into_value());
         flow.push(route, directive);
     }
 
@@ -115,6 +135,35 @@ impl<'tree> Content<'tree> {
             "proxy_pass" | "grpc_pass" => proxying::handlers(self, flow, passing, settings, matching, rewrite),
             "memcached_pass" => Err("Serow does not speak memcached".to_owned()),
             _ => programs::handler(self, flow, passing, settings, matching, rewrite).map(Some),
+        }
+    }
+
+    /// Routes for folders with an index file that another location takes: nginx looks for the location again.
+    fn append_indexes(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
+        let Some(folder) =
+            flow.server.folder_of(settings).filter(|folder| !folder.is_alias && !folder.path.contains('$'))
+        else {
+            return;
+        };
+        let index = settings.nearest("index");
+        let mut names: Vec<&str> = index.iter().flat_map(|directive| directive.texts()).collect();
+        if names.is_empty() {
+            names.push("index.html");
+        }
+        let Ok(slash) = Pattern::new("/$", false) else { return };
+        let mut before: Vec<String> = Vec::new();
+        for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
+            let file = format!("{}${{uri}}{name}", folder.path.trim_end_matches('/'));
+            if flow.server.has_location_for_index(name, &self.scope) {
+                let patterns = [vec![file.clone()], before.clone()].concat();
+                let condition = matching::Condition { kind: "file", name: String::new(), patterns };
+                let Some(folders) = matching.and_expression(&slash) else { continue };
+                let mut route = Route::new(folders.and(condition));
+                let to = ("to".to_owned(), Value::Text(format!("${{uri}}{name}")));
+                route.table.set("rewrite", Value::Table(vec![to, ("restart".to_owned(), Value::Bool(true))]));
+                flow.push(route, self.directive);
+            }
+            before.push(format!("!{file}"));
         }
     }
 
@@ -181,8 +230,14 @@ impl<'tree> Content<'tree> {
                 continue;
             }
             let mut handler = self.files(flow, &scope, None)?;
+            let has_index = texts.iter().any(|text| text.written() == "$uri/");
+            if has_index && std::ptr::eq(texts.first().unwrap_or(text), text) {
+                self.append_indexes(flow, &scope, matching);
+            }
             let mut shapes = vec![written];
-            while let Some(next) = rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html")) {
+            while let Some(next) =
+                rest.next_if(|next| matches!(next.written().as_str(), "$uri/" | "$uri.html" | "$uri/index.html"))
+            {
                 shapes.push(next.written());
             }
             let has_folders = shapes.iter().any(|shape| shape == "$uri/" || shape == "$uri/index.html");
@@ -219,11 +274,14 @@ impl<'tree> Content<'tree> {
         let text = flow.variables.resolve(text, Use::Message)?;
         let mut path = Text::default();
         path.push_literal(folder.path.trim_end_matches('/'));
-        if !text.leading().starts_with('/') && text.variable() != Some("uri") && !matches!(text.parts.first(), Some(super::text::Part::Variable(name)) if name == "uri") {
+        if !text.leading().starts_with('/')
+            && text.variable() != Some("uri")
+            && !matches!(text.parts.first(), Some(super::text::Part::Variable(name)) if name == "uri")
+        {
             path.push_literal("/");
         }
         path.push_text(&text);
-        let condition = super::matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
+        let condition = matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
         let mut handler = Handler { kind: HandlerKind::Files, table: Table::default(), rewrite: Some(text.written()) };
         handler.table.set("root", folder.path.as_str());
         flow.server.set_files(&scope, &mut handler.table);
@@ -242,9 +300,7 @@ impl<'tree> Content<'tree> {
                 return;
             }
             let status: u64 = status.parse().unwrap_or(404);
-            let mut table = Table::default();
-            table.set("status", Value::Number(status));
-            let handler = Handler { kind: HandlerKind::Respond, table, rewrite: None };
+            let handler = Handler::responding(status);
             self.push(flow, &Rc::clone(&self.scope), matching, &handler, candidates);
             return;
         }
@@ -262,7 +318,8 @@ impl<'tree> Content<'tree> {
         let target = if target.contains('?') { target } else { format!("{target}?") };
         let mut route = Route::new(matching.clone());
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
-        let again = vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
+        let again =
+            vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
         route.table.set("rewrite", Value::Table(again));
         flow.push(route, candidates);
     }
@@ -279,7 +336,9 @@ impl<'tree> Content<'tree> {
     ) {
         let scope = Rc::clone(&self.scope);
         let is_script = passing.name() == "fastcgi_pass";
-        if is_script && last.literal().is_some_and(|last| last.starts_with('=')) || texts.iter().all(|text| text.written() == "$uri") && is_script {
+        if is_script && last.literal().is_some_and(|last| last.starts_with('='))
+            || texts.iter().all(|text| text.written() == "$uri") && is_script
+        {
             match self.pass(flow, passing, &scope, matching, None) {
                 Ok(Some(handler)) => self.push(flow, &scope, matching, &handler, passing),
                 Ok(None) => {}

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::{
     condition::{Condition, Existing, Test},
     content::Content,
+    handler::Handler,
     matching::{self, Match},
     pattern::Pattern,
     redirects,
@@ -221,7 +222,8 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         kind: Existing,
         negated: bool,
     ) -> Result<Match, String> {
-        let scope = self.content.as_ref().map_or_else(|| Rc::clone(&self.server.scope), |content| Rc::clone(&content.scope));
+        let scope =
+            self.content.as_ref().map_or_else(|| Rc::clone(&self.server.scope), |content| Rc::clone(&content.scope));
         let path = self.server.path_text(&self.filled(&condition.operand), &scope, &self.variables)?;
         let mark = if negated { "!" } else { "" };
         let patterns = match kind {
@@ -250,10 +252,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             Err(why) => {
                 notes.lost(directive, why);
                 // Requests that nginx answers here must not get to what follows.
-                route.table.set("respond", crate::settings::value::Value::Table(vec![(
-                    "status".to_owned(),
-                    crate::settings::value::Value::Number(501),
-                )]));
+                route.table.set("respond", Handler::responding(501).table.into_value());
                 route.table.comment(format!("{}: not translated", directive.place));
                 self.routes.push(route);
             }

@@ -1,6 +1,6 @@
 //! The handler of a route.
 
-use crate::settings::table::Table;
+use crate::settings::{table::Table, value::Value};
 
 /// The kind of a handler, which decides about the settings around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,4 +37,13 @@ pub(crate) struct Handler {
     pub(crate) table: Table,
     /// The path that the handler gets in place of that of the request.
     pub(crate) rewrite: Option<String>,
+}
+
+impl Handler {
+    /// A response with a status alone.
+    pub(crate) fn responding(status: u64) -> Self {
+        let mut table = Table::default();
+        table.set("status", Value::Number(status));
+        Self { kind: HandlerKind::Respond, table, rewrite: None }
+    }
 }

@@ -7,8 +7,10 @@ use std::{
 };
 
 use super::{
-    catalog, listeners, maps::MadeMap, process,
+    catalog, listeners,
     locations::Location,
+    maps::MadeMap,
+    process,
     route::Route,
     scope::Scope,
     server::Server,
@@ -92,6 +94,11 @@ impl<'tree> Import<'tree> {
             let server = Server::new(self, directive, &scope, &root, &names);
             let mut routes = server.routes();
             self.named_routes(&server, &mut routes);
+            for location in server.locations() {
+                if !self.notes.has(location.directive) {
+                    server.unreached(location.directive);
+                }
+            }
             let mut site = SiteTable::default();
             site.table.comment(format!("{}", directive.place));
             listening.set_site(self, position, &scope, &names, &mut site.table);
@@ -104,7 +111,12 @@ impl<'tree> Import<'tree> {
     fn named_routes(&self, server: &Server<'_, 'tree>, routes: &mut Vec<Route>) {
         let mut done: Vec<String> = Vec::new();
         loop {
-            let next = self.named.borrow().iter().find(|(number, name)| *number == server.directive.number && !done.contains(name)).cloned();
+            let next = self
+                .named
+                .borrow()
+                .iter()
+                .find(|(number, name)| *number == server.directive.number && !done.contains(name))
+                .cloned();
             let Some((_, name)) = next else { return };
             done.push(name.clone());
             match server.named_for_errors(&name) {
@@ -249,7 +261,10 @@ impl<'tree> Import<'tree> {
             return Ok(name.clone());
         }
         let is_taken = |name: &str| limits.iter().any(|other| other.get("name") == Some(&Value::from(name)));
-        let mut name: String = zone.chars().map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' }).collect();
+        let mut name: String = zone
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() || "-_".contains(letter) { letter } else { '-' })
+            .collect();
         if is_taken(&name) {
             self.notes.differs(limit, "each burst of a zone is a limit of its own, which counts for itself");
             let mut count = 2;

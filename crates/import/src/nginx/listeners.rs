@@ -79,8 +79,8 @@ impl Listening {
                     self.explicit.insert(address.clone(), true);
                 }
                 "proxy_protocol" => self.has_proxy_protocol = true,
-                "http2" | "spdy" | "reuseport" | "deferred" | "bind" | "ipv6only" | "backlog" | "fastopen" | "so_keepalive"
-                | "rcvbuf" | "sndbuf" | "accept_filter" | "setfib" => {}
+                "http2" | "spdy" | "reuseport" | "deferred" | "bind" | "ipv6only" | "backlog" | "fastopen"
+                | "so_keepalive" | "rcvbuf" | "sndbuf" | "accept_filter" | "setfib" => {}
                 other => import.notes.lost(listen, format!("`{other}` of `listen` has no translation")),
             }
         }
@@ -175,7 +175,10 @@ impl Listening {
                 expression if expression.starts_with('~') => {
                     let directive = scope.own_one("server_name");
                     directive.into_iter().for_each(|directive| {
-                        import.notes.lost(directive, "an expression has no translation as a host: write the names, or *.example.com");
+                        import.notes.lost(
+                            directive,
+                            "an expression has no translation as a host: write the names, or *.example.com",
+                        );
                     });
                 }
                 pattern if pattern.ends_with(".*") => {

@@ -8,7 +8,10 @@
 
 use std::rc::Rc;
 
-use super::{pattern::Pattern, scope::Scope};
+use super::{
+    pattern::{Beginning, Pattern},
+    scope::Scope,
+};
 use crate::{grammar::directive::Directive, report::Notes};
 
 /// A location, or the server as a location for all paths.
@@ -66,7 +69,7 @@ impl<'tree> Location<'tree> {
         let kind = match kind(directive) {
             Ok(kind) => kind,
             Err(why) => {
-                notes.lost(directive, why);
+                notes.lost_with_all(directive, &why);
                 return None;
             }
         };
@@ -119,7 +122,8 @@ impl<'tree> Location<'tree> {
             prefix.append_order(behind, &inside, order);
         }
         for prefix in &simple {
-            let is_longest = |path: &str| self.longest_prefix(path).is_some_and(|longest| std::ptr::eq(longest, *prefix));
+            let is_longest =
+                |path: &str| self.longest_prefix(path).is_some_and(|longest| std::ptr::eq(longest, *prefix));
             prefix.append_exact(&is_longest, within, order);
         }
         for expression in expressions {
@@ -147,7 +151,8 @@ impl<'tree> Location<'tree> {
 
     /// The nested location that nginx chooses by its prefix.
     fn longest_prefix(&self, path: &str) -> Option<&Self> {
-        let fitting = self.nested.iter().filter(|location| location.prefix().is_some_and(|prefix| path.starts_with(prefix)));
+        let fitting =
+            self.nested.iter().filter(|location| location.prefix().is_some_and(|prefix| path.starts_with(prefix)));
         fitting.max_by_key(|location| location.prefix().map(str::len))
     }
 
@@ -192,7 +197,8 @@ impl<'tree> Location<'tree> {
         };
         // A path below one that is a block has to be one, too, before it.
         let is_below_block = |path: &str| {
-            all.iter().any(|(other, location)| other.len() < path.len() && path.starts_with(other) && is_own_block(location))
+            all.iter()
+                .any(|(other, location)| other.len() < path.len() && path.starts_with(other) && is_own_block(location))
         };
         let (blocks, simple): (Vec<_>, Vec<_>) =
             all.iter().partition(|(path, location)| is_own_block(location) || is_below_block(path));
@@ -219,10 +225,9 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
     // The sign may stand at the path without a space, as in `location ~^/a`.
     let (sign, path) = match words.as_slice() {
         [sign, path] => (*sign, *path),
-        [word] => ["~*", "^~", "~", "="]
-            .iter()
-            .find_map(|sign| Some((*sign, word.strip_prefix(sign)?)))
-            .unwrap_or(("", word)),
+        [word] => {
+            ["~*", "^~", "~", "="].iter().find_map(|sign| Some((*sign, word.strip_prefix(sign)?))).unwrap_or(("", word))
+        }
         _ => return Err("a location has one path, with a sign before it or without".to_owned()),
     };
     match sign {
@@ -238,13 +243,15 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
 
 /// Those of the conditions that an expression does not fulfil by itself; nothing if it can never fulfil them.
 fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
-    let anchored = pattern.anchored_text();
     let mut needed = Vec::new();
     for within in innermost(within) {
-        match (&within, &anchored) {
-            (Within::Prefix(prefix), Some(text)) if text.starts_with(prefix) => {}
-            (Within::Prefix(prefix), Some(text)) if !prefix.starts_with(text) => return None,
-            _ => needed.push(within),
+        match &within {
+            Within::Prefix(prefix) => match pattern.beginning(prefix) {
+                Beginning::All => {}
+                Beginning::Some => needed.push(within),
+                Beginning::None => return None,
+            },
+            Within::Expression(_) => needed.push(within),
         }
     }
     Some(needed)
@@ -252,7 +259,10 @@ fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
 
 fn needed_by_prefix(location: &Location<'_>, within: &[Within]) -> Vec<Within> {
     let path = location.prefix().unwrap_or_default();
-    innermost(within).into_iter().filter(|within| !matches!(within, Within::Prefix(prefix) if path.starts_with(prefix))).collect()
+    innermost(within)
+        .into_iter()
+        .filter(|within| !matches!(within, Within::Prefix(prefix) if path.starts_with(prefix)))
+        .collect()
 }
 
 /// The conditions without prefixes that a longer one implies.
@@ -263,5 +273,8 @@ fn innermost(within: &[Within]) -> Vec<Within> {
         })
     };
     let pairs = within.iter().enumerate();
-    pairs.filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position))).map(|(_, within)| within.clone()).collect()
+    pairs
+        .filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position)))
+        .map(|(_, within)| within.clone())
+        .collect()
 }

@@ -40,7 +40,8 @@ impl<'tree> Import<'tree> {
                 "split_clients" => split(directive),
                 _ => continue,
             };
-            let name = directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
+            let name =
+                directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
             match made {
                 Ok(table) => {
                     self.maps.borrow_mut().retain(|other| other.name != name);
@@ -73,14 +74,19 @@ impl<'tree> Import<'tree> {
                 "default" if !line.name.is_quoted => default = Some(value),
                 expression if expression.starts_with('~') => {
                     let ignores_case = expression.starts_with("~*");
-                    let pattern = Pattern::new(expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }), ignores_case)?;
+                    let pattern = Pattern::new(
+                        expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }),
+                        ignores_case,
+                    )?;
                     expressions.push((pattern.written_as_condition(), value));
                 }
                 host if has_hosts && host.starts_with('.') => {
                     exact.push((host[1..].to_owned(), value.clone()));
                     masks.push((format!("*{host}"), value));
                 }
-                mask if has_hosts && (mask.starts_with("*.") || mask.ends_with(".*")) => masks.push((mask.to_owned(), value)),
+                mask if has_hosts && (mask.starts_with("*.") || mask.ends_with(".*")) => {
+                    masks.push((mask.to_owned(), value))
+                }
                 key => exact.push((exact_pattern(key.strip_prefix('\\').unwrap_or(key)), value)),
             }
         }
@@ -98,7 +104,9 @@ impl<'tree> Import<'tree> {
         let map = maps.iter().find(|map| map.name == name)?;
         let mut values: Vec<String> = Vec::new();
         let listed = match map.table.get("values") {
-            Some(Value::Table(entries)) => entries.iter().map(|(_, value)| value).chain(map.table.get("default")).collect(),
+            Some(Value::Table(entries)) => {
+                entries.iter().map(|(_, value)| value).chain(map.table.get("default")).collect()
+            }
             _ => Vec::new(),
         };
         for value in listed {
@@ -159,7 +167,8 @@ impl<'tree> Import<'tree> {
     fn add_map(&self, base: &str, mut table: Table) -> String {
         let mut maps = self.maps.borrow_mut();
         let is_same = |map: &&MadeMap<'_>| {
-            ["from", "values", "default"].iter().all(|key| map.table.get(key) == table.get(key)) && map.directive.is_none()
+            ["from", "values", "default"].iter().all(|key| map.table.get(key) == table.get(key))
+                && map.directive.is_none()
         };
         if let Some(same) = maps.iter().find(is_same) {
             return same.name.clone();

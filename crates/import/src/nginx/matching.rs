@@ -2,7 +2,7 @@
 
 use super::{
     locations::{Kind, Location, Within},
-    pattern::{Pattern, escaped},
+    pattern::{Beginning, Pattern, escaped},
 };
 use crate::settings::{table::Table, value::Value};
 
@@ -82,18 +82,20 @@ impl Match {
             return Some(self.clone());
         }
         let mut within = self.within.clone();
-        match (&self.paths, pattern.anchored_text()) {
-            (Paths::Prefix(path), _) if path == "/" => {}
-            (Paths::Prefix(path), Some(text)) if text.starts_with(path.as_str()) => {}
-            (Paths::Prefix(path), Some(text)) if !path.starts_with(&text) => return None,
-            (Paths::Exact(path), Some(text)) if !path.starts_with(&text) => return None,
-            (Paths::Prefix(path), _) => within.push(Within::Prefix(path.clone())),
-            (Paths::Exact(path), _) => {
+        match &self.paths {
+            Paths::Prefix(path) if path == "/" => {}
+            Paths::Prefix(path) => match pattern.beginning(path) {
+                Beginning::All => {}
+                Beginning::Some => within.push(Within::Prefix(path.clone())),
+                Beginning::None => return None,
+            },
+            Paths::Exact(path) if !pattern.matches(path) => return None,
+            Paths::Exact(path) => {
                 let only = Pattern::new(&format!("^{}$", escaped(path)), false).ok()?;
                 within.push(Within::Expression(only));
             }
-            (Paths::Expression(other), _) if other == pattern => {}
-            (Paths::Expression(other), _) => within.push(Within::Expression(other.clone())),
+            Paths::Expression(other) if other == pattern => {}
+            Paths::Expression(other) => within.push(Within::Expression(other.clone())),
         }
         Some(Self { paths: Paths::Expression(pattern.clone()), within, ..self.clone() })
     }
@@ -143,9 +145,11 @@ impl Match {
     fn when(&self) -> Table {
         let mut when = Table::default();
         let mut named: Vec<(&str, Vec<(String, Value)>)> = Vec::new();
-        let paths = self.within.iter().map(|within| Condition {
+        // Two names of the same value: a table has a name once.
+        let names = ["uri", "document_uri"].into_iter();
+        let paths = self.within().into_iter().zip(names).map(|(within, name)| Condition {
             kind: "variable",
-            name: "uri".to_owned(),
+            name: name.to_owned(),
             patterns: vec![match within {
                 Within::Prefix(prefix) => format!("~^{}", escaped(prefix)),
                 Within::Expression(pattern) => pattern.written_as_condition(),
@@ -168,13 +172,36 @@ impl Match {
         when
     }
 
+    /// The conditions on the path, each once, without those that the path or another one implies.
+    fn within(&self) -> Vec<&Within> {
+        let implies = |start: &str| self.prefix().or(self.exact_path()).is_some_and(|path| path.starts_with(start));
+        let mut needed: Vec<&Within> = Vec::new();
+        for within in &self.within {
+            let is_implied = match within {
+                Within::Prefix(prefix) => {
+                    let is_shorter = |other: &Within| matches!(other, Within::Prefix(other) if other.len() > prefix.len() && other.starts_with(prefix.as_str()));
+                    implies(prefix) || self.within.iter().any(is_shorter)
+                }
+                Within::Expression(pattern) => {
+                    self.paths == Paths::Expression(pattern.clone())
+                        || self.exact_path().is_some_and(|path| pattern.matches(path))
+                }
+            };
+            if !is_implied && !needed.contains(&within) {
+                needed.push(within);
+            }
+        }
+        needed
+    }
+
     /// Whether two conditions are on the same name, of which a table can have only one.
     pub(crate) fn is_writable(&self) -> bool {
-        let mut seen: Vec<(&str, &str)> = self.within.iter().map(|_| ("variable", "uri")).collect();
-        seen.extend(self.conditions.iter().map(|condition| (condition.kind, condition.name.as_str())));
+        let conditions = self.conditions.iter().map(|condition| (condition.kind, condition.name.as_str()));
+        let mut seen: Vec<(&str, &str)> = conditions.collect();
         let count = seen.len();
         seen.sort_unstable();
         seen.dedup();
-        seen.len() == count && self.methods.len() < 2
+        let names_path = seen.iter().any(|(_, name)| ["uri", "document_uri"].contains(name));
+        seen.len() == count && self.methods.len() < 2 && self.within().len() <= if names_path { 0 } else { 2 }
     }
 }

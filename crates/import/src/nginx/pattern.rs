@@ -1,6 +1,17 @@
 //! Regular expressions: from those of PCRE, which nginx has, to those that Serow has.
 
+use std::{cell::RefCell, collections::HashMap};
+
+use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::{ParserBuilder, hir::Hir};
+
+/// How many compiled expressions are kept: thousands of servers have the same few.
+const MOST_COMPILED: usize = 100;
+
+thread_local! {
+    /// Compiled expressions by their text; nothing for one that cannot be compiled.
+    static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
+}
 
 /// An expression in Serow's syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +20,14 @@ pub(crate) struct Pattern {
     expression: String,
     /// Whether case does not matter.
     pub(crate) ignores_case: bool,
+}
+
+/// How many of the paths that an expression matches begin with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    All,
+    Some,
+    None,
 }
 
 impl Pattern {
@@ -54,10 +73,26 @@ impl Pattern {
         format!("{}{}", if self.ignores_case { "~*" } else { "~" }, self.expression)
     }
 
+    /// Whether all paths that it matches begin with a text, or none of them.
+    pub(crate) fn beginning(&self, prefix: &str) -> Beginning {
+        let Some(text) = self.anchored_text() else { return Beginning::Some };
+        let is_start = |long: &str, short: &str| match self.ignores_case {
+            true => long.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short)),
+            false => long.starts_with(short),
+        };
+        if !self.ignores_case && text.starts_with(prefix) {
+            Beginning::All
+        } else if is_start(prefix, &text) || is_start(&text, prefix) {
+            Beginning::Some
+        } else {
+            Beginning::None
+        }
+    }
+
     /// The text that each path begins with which it matches, if it is anchored; nothing if it is not.
-    pub(crate) fn anchored_text(&self) -> Option<String> {
+    fn anchored_text(&self) -> Option<String> {
         let rest = self.expression.strip_prefix('^')?;
-        if self.ignores_case || has_alternatives_outside(rest) {
+        if has_alternatives_outside(rest) {
             return None;
         }
         let mut text = String::new();
@@ -94,7 +129,9 @@ impl Pattern {
         let rest = rest.strip_prefix("\\.")?.strip_suffix('$')?;
         let endings = match rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
             // A group that is not named `(?:` can be named by its number.
-            Some(group) => group.strip_prefix("?:").unwrap_or(group).split('|').map(literal_of).collect::<Option<Vec<_>>>()?,
+            Some(group) => {
+                group.strip_prefix("?:").unwrap_or(group).split('|').map(literal_of).collect::<Option<Vec<_>>>()?
+            }
             None => vec![literal_of(rest)?],
         };
         let is_plain = |ending: &String| !ending.is_empty() && !ending.contains(['*', '/']);
@@ -108,16 +145,22 @@ impl Pattern {
         }
         let start = self.expression.strip_prefix('^')?;
         let start = start.strip_suffix("(.*)$").or_else(|| start.strip_suffix("(.*)"))?;
-        literal_of(start).filter(|start| start.starts_with('/') && !start.contains('*')).map(|start| format!("{start}*"))
+        literal_of(start)
+            .filter(|start| start.starts_with('/') && !start.contains('*'))
+            .map(|start| format!("{start}*"))
     }
 
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
-        regex::bytes::RegexBuilder::new(&self.expression)
-            .unicode(false)
-            .case_insensitive(self.ignores_case)
-            .build()
-            .is_ok_and(|expression| expression.is_match(path.as_bytes()))
+        COMPILED.with_borrow_mut(|compiled| {
+            if compiled.len() >= MOST_COMPILED {
+                compiled.clear();
+            }
+            let expression = compiled.entry(self.written()).or_insert_with(|| {
+                RegexBuilder::new(&self.expression).unicode(false).case_insensitive(self.ignores_case).build().ok()
+            });
+            expression.as_ref().is_some_and(|expression| expression.is_match(path.as_bytes()))
+        })
     }
 
     /// The number of its groups.

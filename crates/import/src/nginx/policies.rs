@@ -40,9 +40,18 @@ pub(super) fn set<'tree>(
     compression(server, settings, &handler, table);
     logs::set(server, flow, settings, table);
     if denies_all(table) {
-        handler = Handler { kind: HandlerKind::Respond, table: Table::default(), rewrite: None };
-        handler.table.set("status", Value::Number(403));
-        for key in ["deny", "allow", "max-body", "basic", "forward-auth", "limits", "max-requests-per-client", "cache", "compress"] {
+        handler = Handler::responding(403);
+        for key in [
+            "deny",
+            "allow",
+            "max-body",
+            "basic",
+            "forward-auth",
+            "limits",
+            "max-requests-per-client",
+            "cache",
+            "compress",
+        ] {
             table.remove(key);
         }
     }
@@ -63,10 +72,13 @@ fn body<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut 
     if let (Some(directive), Some(_)) = (written, size) {
         server.notes().translated(directive);
     }
-    table.set("max-body", match size.unwrap_or(1 << 20) {
-        0 => "unlimited".to_owned(),
-        size => written_size(size),
-    });
+    table.set(
+        "max-body",
+        match size.unwrap_or(1 << 20) {
+            0 => "unlimited".to_owned(),
+            size => written_size(size),
+        },
+    );
     if let Some(directive) = settings.nearest_one("client_body_timeout")
         && let Some(timeout) = directive.word(0).and_then(milliseconds)
     {

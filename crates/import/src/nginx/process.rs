@@ -92,7 +92,8 @@ fn tls<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut Table)
     let mut all: Vec<&'tree Directive> = http.directives.iter().collect();
     all.extend(http.own("server").flat_map(Directive::children));
     let named = |name: &'static str| all.iter().copied().filter(move |directive| directive.name() == name);
-    let old = |directive: &&Directive| directive.texts().any(|version| ["SSLv3", "TLSv1", "TLSv1.1"].contains(&version));
+    let old =
+        |directive: &&Directive| directive.texts().any(|version| ["SSLv3", "TLSv1", "TLSv1.1"].contains(&version));
     let protocols: Vec<&Directive> = named("ssl_protocols").collect();
     for directive in &protocols {
         notes.translated(directive);
@@ -100,7 +101,8 @@ fn tls<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut Table)
             notes.differs(directive, "clients need TLS 1.2 at least: older versions are insecure (RFC 8996)");
         }
     }
-    let only = |version: &str| !protocols.is_empty() && protocols.iter().all(|directive| directive.texts().eq([version]));
+    let only =
+        |version: &str| !protocols.is_empty() && protocols.iter().all(|directive| directive.texts().eq([version]));
     if only("TLSv1.3") {
         root.set("tls-versions", "1.3");
     }
@@ -160,7 +162,9 @@ pub(crate) fn trust<'tree>(
 /// Sets the field with the client's address, of `real_ip_header`.
 pub(crate) fn trust_header<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut Table) {
     let mut found: Vec<&Directive> = http.own("real_ip_header").collect();
-    found.extend(http.own("server").flat_map(Directive::children).filter(|directive| directive.name() == "real_ip_header"));
+    found.extend(
+        http.own("server").flat_map(Directive::children).filter(|directive| directive.name() == "real_ip_header"),
+    );
     for directive in found {
         import.notes.translated(directive);
         match directive.word(0) {

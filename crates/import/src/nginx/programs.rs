@@ -31,11 +31,17 @@ pub(super) fn handler<'tree>(
     let address = address.literal().ok_or("the server has variables")?;
     notes.translated(pass);
     for name in ["fastcgi_split_path_info", "fastcgi_index"] {
-        settings.nearest(name).into_iter().for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
+        settings
+            .nearest(name)
+            .into_iter()
+            .for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
     }
-    let is_script = protocol == "fastcgi" && script_name(settings).is_none_or(|name| {
-        ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"].iter().any(|part| name.contains(part))
-    });
+    let is_script = protocol == "fastcgi"
+        && script_name(settings).is_none_or(|name| {
+            ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"]
+                .iter()
+                .any(|part| name.contains(part))
+        });
     let mut handler = match is_script {
         true => php(content, flow, settings, matching, address)?,
         false => {
@@ -113,9 +119,11 @@ pub(super) fn front_controller<'tree>(
     texts: &[Text],
     last: &Text,
 ) -> Option<Result<Handler, String>> {
-    let usual = |text: &Text| matches!(text.written().as_str(), "$uri" | "$uri/" | "$uri/index.php" | "$uri/index.html");
+    let usual =
+        |text: &Text| matches!(text.written().as_str(), "$uri" | "$uri/" | "$uri/index.php" | "$uri/index.html");
     let written = last.written();
-    let (script, query) = written.split_once('?').map_or((written.as_str(), None), |(script, query)| (script, Some(query)));
+    let (script, query) =
+        written.split_once('?').map_or((written.as_str(), None), |(script, query)| (script, Some(query)));
     let is_front = script.ends_with(".php") && !script.contains('$') && texts.iter().all(usual) && !texts.is_empty();
     if !is_front || !matches!(query, None | Some("$args" | "$query_string" | "")) {
         return None;
@@ -152,12 +160,35 @@ pub(super) fn front_controller<'tree>(
 /// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
 fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
     const USUAL: &[&str] = &[
-        "QUERY_STRING", "REQUEST_METHOD", "CONTENT_TYPE", "CONTENT_LENGTH", "SCRIPT_NAME", "SCRIPT_FILENAME", "REQUEST_URI",
-        "DOCUMENT_URI", "DOCUMENT_ROOT", "SERVER_PROTOCOL", "REQUEST_SCHEME", "HTTPS", "GATEWAY_INTERFACE", "SERVER_SOFTWARE",
-        "REMOTE_ADDR", "REMOTE_PORT", "REMOTE_USER", "SERVER_ADDR", "SERVER_PORT", "SERVER_NAME", "REDIRECT_STATUS",
-        "PATH_INFO", "PATH_TRANSLATED", "UWSGI_SCHEME", "SCGI", "HTTP_PROXY",
+        "QUERY_STRING",
+        "REQUEST_METHOD",
+        "CONTENT_TYPE",
+        "CONTENT_LENGTH",
+        "SCRIPT_NAME",
+        "SCRIPT_FILENAME",
+        "REQUEST_URI",
+        "DOCUMENT_URI",
+        "DOCUMENT_ROOT",
+        "SERVER_PROTOCOL",
+        "REQUEST_SCHEME",
+        "HTTPS",
+        "GATEWAY_INTERFACE",
+        "SERVER_SOFTWARE",
+        "REMOTE_ADDR",
+        "REMOTE_PORT",
+        "REMOTE_USER",
+        "SERVER_ADDR",
+        "SERVER_PORT",
+        "SERVER_NAME",
+        "REDIRECT_STATUS",
+        "PATH_INFO",
+        "PATH_TRANSLATED",
+        "UWSGI_SCHEME",
+        "SCGI",
+        "HTTP_PROXY",
     ];
     let notes = flow.server.notes();
+    let decided = flow.server.with_decisions(&flow.variables, settings);
     let mut set = Vec::new();
     for param in settings.nearest(&format!("{protocol}_param")) {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
@@ -165,10 +196,7 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
             notes.no_line(param, "programs have this variable");
             continue;
         }
-        if notes.has(param) && settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value)) {
-            continue;
-        }
-        match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+        match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
             Ok(value) => {
                 notes.translated(param);
                 set.push((name.to_owned(), Value::Text(value.written())));

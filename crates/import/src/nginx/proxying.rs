@@ -92,7 +92,8 @@ fn parts(url: &Text) -> (Text, Option<Text>) {
         })
         .collect();
     let start = written.find("://").map_or(0, |position| position + 3);
-    let is_uri = |behind: &str| ["${uri}", "${request_uri}", "${document_uri}"].iter().any(|name| behind.starts_with(name));
+    let is_uri =
+        |behind: &str| ["${uri}", "${request_uri}", "${document_uri}"].iter().any(|name| behind.starts_with(name));
     let end = written[start..]
         .char_indices()
         .find(|(position, letter)| *letter == '/' || is_uri(&written[start + position..]))
@@ -184,7 +185,8 @@ fn set_path<'tree>(
     if both_end && matching.prefix() == Some(prefix) {
         set_prefixes(prefix, &written, &mut handler.table);
         if !prefix.ends_with('/') {
-            let why = format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
+            let why =
+                format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
             flow.server.notes().differs(pass, why);
         }
     } else if matching.prefix() == Some(prefix) {
@@ -208,13 +210,11 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
 /// Fields of requests and responses.
 fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
     let notes = flow.server.notes();
+    let decided = flow.server.with_decisions(&flow.variables, settings);
     let (mut host, mut set) = (None, Vec::new());
     let mut is_forwarded = false;
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
         let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
-        if notes.has(field) && copied_by_decision(settings, value) {
-            continue;
-        }
         match (name.to_ascii_lowercase().as_str(), value) {
             ("host", _) => host = Some((field, value)),
             ("connection" | "upgrade" | "keep-alive" | "te", _) => {
@@ -226,7 +226,7 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
                 is_forwarded = true;
                 notes.translated(field);
             }
-            (lower, _) => match flow.variables.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+            (lower, _) => match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
                     is_forwarded |= ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"].contains(&lower);
@@ -254,11 +254,6 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
     }
 }
 
-/// Whether a field has a value that a decision of `auth_request` sets.
-fn copied_by_decision(settings: &Scope<'_>, value: &str) -> bool {
-    settings.nearest("auth_request_set").iter().any(|set| set.word(0) == Some(value))
-}
-
 fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut Table) {
     let notes = flow.server.notes();
     let Some((field, value)) = host else {
@@ -269,9 +264,13 @@ fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut T
     match (filled.written().as_str(), filled.literal()) {
         ("$host" | "$http_host" | "$host:$server_port" | "$http_host:$server_port", _) => {}
         ("$proxy_host" | "$proxy_add_host", _) => table.set("host", "server"),
-        ("$server_name", _) if flow.server.first_name().is_some() => table.set("host", flow.server.first_name().unwrap_or_default()),
+        ("$server_name", _) if flow.server.first_name().is_some() => {
+            table.set("host", flow.server.first_name().unwrap_or_default())
+        }
         (_, Some(name)) => table.set("host", name),
-        (other, None) => notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}")),
+        (other, None) => {
+            notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}"))
+        }
     }
 }
 

@@ -63,7 +63,8 @@ pub(super) fn of_return<'tree>(
 /// The media type of a text that `return` sends, where it is not that of Serow.
 fn media_type(scope: &Scope<'_>) -> Option<String> {
     let added = scope.nearest("add_header");
-    let content_type = added.iter().find(|field| field.word(0).is_some_and(|name| name.eq_ignore_ascii_case("content-type")));
+    let content_type =
+        added.iter().find(|field| field.word(0).is_some_and(|name| name.eq_ignore_ascii_case("content-type")));
     let default = scope.nearest_one("default_type");
     let text = content_type.and_then(|field| field.word(1)).or_else(|| default.and_then(|default| default.word(0)))?;
     (text != "text/plain").then(|| text.to_owned())
@@ -134,9 +135,11 @@ pub(super) fn of_rewrite<'tree>(
             flow.push(route, directive);
             Ok(())
         }
-        ("", Some(_)) => Err("after a rewrite without a flag, nginx goes on with the directives below, and the new path: \
+        ("", Some(_)) => {
+            Err("after a rewrite without a flag, nginx goes on with the directives below, and the new path: \
                               write `last` behind it, or one expression"
-            .to_owned()),
+                .to_owned())
+        }
         (_, None) => {
             let mut route = Route::new(matching.clone());
             route.table.set("rewrite", path);

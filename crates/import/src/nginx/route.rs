@@ -29,9 +29,11 @@ impl Route {
 /// Whether a text in the value has `$1` or the like.
 fn names_group(value: &Value) -> bool {
     match value {
-        Value::Text(text) => text.replace("$$", "").split('$').skip(1).any(|behind| {
-            behind.trim_start_matches('{').starts_with(|first: char| first.is_ascii_digit())
-        }),
+        Value::Text(text) => text
+            .replace("$$", "")
+            .split('$')
+            .skip(1)
+            .any(|behind| behind.trim_start_matches('{').starts_with(|first: char| first.is_ascii_digit())),
         Value::List(values) => values.iter().any(names_group),
         Value::Table(entries) => entries.iter().any(|(_, value)| names_group(value)),
         Value::Number(_) | Value::Bool(_) => false,

@@ -1,6 +1,6 @@
 //! Blocks around a directive, from which it inherits.
 
-use std::{iter, rc::Rc};
+use std::{collections::HashMap, iter, rc::Rc};
 
 use crate::grammar::directive::Directive;
 
@@ -9,6 +9,8 @@ use crate::grammar::directive::Directive;
 pub(crate) struct Scope<'tree> {
     /// The directives in the block.
     pub(crate) directives: &'tree [Directive],
+    /// The same by their names: a block may have 10,000 servers beside the few that are looked up.
+    by_name: HashMap<&'tree str, Vec<&'tree Directive>>,
     /// The block around.
     parent: Option<Rc<Scope<'tree>>>,
 }
@@ -16,22 +18,24 @@ pub(crate) struct Scope<'tree> {
 impl<'tree> Scope<'tree> {
     /// The outermost block.
     pub(crate) fn outermost(directives: &'tree [Directive]) -> Rc<Self> {
-        Rc::new(Self { directives, parent: None })
+        Rc::new(Self { directives, by_name: by_name(directives), parent: None })
     }
 
     /// A block in this one.
     pub(crate) fn inner(self: &Rc<Self>, opening: &'tree Directive) -> Rc<Self> {
-        Rc::new(Self { directives: opening.children(), parent: Some(Rc::clone(self)) })
+        let directives = opening.children();
+        Rc::new(Self { directives, by_name: by_name(directives), parent: Some(Rc::clone(self)) })
     }
 
     /// The directives with this name in this very block.
-    pub(crate) fn own<'a>(&self, name: &'a str) -> impl DoubleEndedIterator<Item = &'tree Directive> + use<'tree, 'a> {
-        self.directives.iter().filter(move |directive| directive.name() == name)
+    pub(crate) fn own(&self, name: &str) -> impl DoubleEndedIterator<Item = &'tree Directive> + use<'tree> {
+        let found = self.by_name.get(name).cloned().unwrap_or_default();
+        found.into_iter()
     }
 
     /// The first one with this name in this very block.
     pub(crate) fn own_one(&self, name: &str) -> Option<&'tree Directive> {
-        self.own(name).next()
+        self.by_name.get(name)?.first().copied()
     }
 
     /// The blocks from this one outwards.
@@ -42,7 +46,10 @@ impl<'tree> Scope<'tree> {
     /// The directives with one of these names in the nearest block that has any: a set, which replaces that of outer blocks.
     pub(crate) fn nearest_of(&self, names: &[&str]) -> Vec<&'tree Directive> {
         let of = |scope: &Self| -> Vec<&'tree Directive> {
-            scope.directives.iter().filter(|directive| names.contains(&directive.name())).collect()
+            let mut found: Vec<_> =
+                names.iter().filter_map(|name| scope.by_name.get(name)).flatten().copied().collect();
+            found.sort_by_key(|directive| directive.number);
+            found
         };
         self.outwards().map(of).find(|found| !found.is_empty()).unwrap_or_default()
     }
@@ -61,4 +68,12 @@ impl<'tree> Scope<'tree> {
     pub(crate) fn is_on(&self, name: &str) -> Option<bool> {
         self.nearest_one(name).map(|directive| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case("on")))
     }
+}
+
+fn by_name(directives: &[Directive]) -> HashMap<&str, Vec<&Directive>> {
+    let mut by_name: HashMap<&str, Vec<&Directive>> = HashMap::new();
+    for directive in directives {
+        by_name.entry(directive.name()).or_default().push(directive);
+    }
+    by_name
 }

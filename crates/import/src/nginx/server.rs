@@ -5,14 +5,14 @@ use std::rc::Rc;
 use super::{
     content::Content,
     flow::Flow,
+    handler::{Handler, HandlerKind},
     import::Import,
     locations::{Choice, Kind, Location},
     matching::{self, Match},
     policies,
     route::Route,
     scope::Scope,
-    handler::Handler,
-    text::{Text, Use, Variables},
+    text::{Part, Text, Use, Variables},
 };
 use crate::{
     grammar::directive::Directive,
@@ -76,13 +76,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
     /// Notes that a directive and those in it have no translation.
     pub(crate) fn lose(&self, directive: &Directive, why: impl Into<String>) {
-        let why = why.into();
-        self.notes().lost(directive, why.clone());
-        for inner in directive.children() {
-            if !self.notes().has(inner) {
-                self.notes().lost(inner, format!("it is in `{}`, which has no translation", directive.name()));
-            }
-        }
+        self.notes().lost_with_all(directive, &why.into());
     }
 
     /// The routes of the server, in their order.
@@ -108,9 +102,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
                     routes.extend(self.location(location, &matching, &variables, 0));
                 }
                 Choice::AddSlash(location, path) => {
+                    let mut table = Table::default();
+                    table.set("to", format!("{path}/"));
+                    table.set("status", Value::Number(301));
+                    let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
                     let mut route = Route::new(Match::exact(&path));
-                    let to = ("to".to_owned(), Value::Text(format!("{path}/")));
-                    route.table.set("redirect", Value::Table(vec![to, ("status".to_owned(), Value::Number(301))]));
+                    let flow = Flow::new(self, variables.clone(), None);
+                    self.policies(&flow, &location.scope, &handler, &mut route.table);
                     self.notes().translated(location.directive);
                     routes.push(route);
                 }
@@ -120,7 +118,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
     }
 
     /// The routes of a location for these requests.
-    fn location(&'a self, location: &Location<'tree>, matching: &Match, variables: &Variables, depth: usize) -> Vec<Route> {
+    fn location(
+        &'a self,
+        location: &Location<'tree>,
+        matching: &Match,
+        variables: &Variables,
+        depth: usize,
+    ) -> Vec<Route> {
         if !self.is_server(&location.scope) {
             self.notes().translated(location.directive);
         }
@@ -133,16 +137,25 @@ impl<'a, 'tree> Server<'a, 'tree> {
             Kind::Prefix { path, .. } | Kind::Exact(path) => Some(path.clone()),
             Kind::Expression(_) | Kind::Named(_) => None,
         };
-        let content =
-            Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
+        let content = Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
         let mut flow = Flow::new(self, variables, Some(content.clone()));
         if self.is_server(&location.scope) {
             content.append(&mut flow, &location.scope, matching, false);
         } else {
             flow.run(&location.scope, matching);
         }
-        if location.scope.own_one("internal").is_some() {
+        if location.scope.nearest_one("internal").is_some() {
+            let leads_on = |route: &Route| matches!(route.table.get("rewrite"), Some(Value::Table(_)));
+            if flow.routes.iter().any(leads_on) {
+                self.notes()
+                    .lost(location.directive, "an internal location that leads to other locations has no translation");
+                flow.routes.retain(|route| !leads_on(route));
+            }
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+            let handler = Handler::responding(404);
+            let mut refusal = Route::new(matching.clone());
+            self.policies(&flow, &location.scope, &handler, &mut refusal.table);
+            flow.routes.push(refusal);
         }
         flow.routes
     }
@@ -181,7 +194,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let of_prefix = || {
             all.iter()
                 .filter_map(|location| match &location.kind {
-                    Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => Some((prefix.len(), location)),
+                    Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => {
+                        Some((prefix.len(), location))
+                    }
                     _ => None,
                 })
                 .max_by_key(|(length, _)| *length)
@@ -199,6 +214,19 @@ impl<'a, 'tree> Server<'a, 'tree> {
             all.iter().find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
         };
         exact.or_else(expression).copied().or_else(|| self.location_for(&script))
+    }
+
+    /// Whether a location other than this one may take the index files of folders with this name.
+    pub(crate) fn has_location_for_index(&self, name: &str, scope: &Rc<Scope<'tree>>) -> bool {
+        let takes = |location: &&Location<'tree>| match &location.kind {
+            Kind::Exact(path) => path.rsplit('/').next() == Some(name),
+            Kind::Expression(pattern) => {
+                [format!("/{name}"), format!("/x/{name}")].iter().any(|path| pattern.matches(path))
+            }
+            Kind::Prefix { path, .. } => path.rsplit('/').next() == Some(name),
+            Kind::Named(_) => false,
+        };
+        self.root.all().iter().any(|location| !Rc::ptr_eq(&location.scope, scope) && takes(location))
     }
 
     /// All locations.
@@ -279,6 +307,38 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Ok(path.written())
     }
 
+    /// A text with the values of variables that `set` makes around or in a block.
+    pub(crate) fn constant(&self, text: &str, scope: &Scope<'tree>) -> String {
+        let mut filled = Text::of(text);
+        for set in self.scope.own("set").chain(scope.own("set")) {
+            let (Some(name), Some(value)) = (set.word(0), set.word(1)) else { continue };
+            self.notes().translated(set);
+            let mut next = Text::default();
+            for part in &filled.parts {
+                match part {
+                    Part::Variable(variable) if *variable == name.trim_start_matches('$') => {
+                        next.push_text(&Text::of(value))
+                    }
+                    part => next.push_text(&Text { parts: vec![part.clone()] }),
+                }
+            }
+            filled = next;
+        }
+        filled.literal().map_or_else(|| filled.written(), str::to_owned)
+    }
+
+    /// The variables of a block, with those that `auth_request_set` makes: the request has these fields then.
+    pub(crate) fn with_decisions(&self, variables: &Variables, settings: &Scope<'tree>) -> Variables {
+        let mut variables = variables.clone();
+        for set in settings.nearest("auth_request_set") {
+            if let (Some(name), Some(field)) = (set.word(0), policies::access::decided_field(set)) {
+                let field = field.to_ascii_lowercase().replace('-', "_");
+                variables.set(name.trim_start_matches('$'), Text::of(&format!("$http_{field}")));
+            }
+        }
+        variables
+    }
+
     /// The condition for requests with a Referer that `valid_referers` does not name.
     pub(crate) fn invalid_referer(&self, directive: &Directive) -> Result<matching::Condition, String> {
         let all = self.locations();
@@ -291,8 +351,12 @@ impl<'a, 'tree> Server<'a, 'tree> {
             match word {
                 "none" => patterns.push("!".to_owned()),
                 "blocked" => patterns.push("!~^[^/]*$".to_owned()),
-                "server_names" => patterns.extend(self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name)))),
-                word if word.starts_with('~') => patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^'))),
+                "server_names" => patterns.extend(
+                    self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name))),
+                ),
+                word if word.starts_with('~') => {
+                    patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^')))
+                }
                 word => {
                     let host = super::pattern::escaped(word).replace("\\*", "[^/]*");
                     patterns.push(format!("!~*^https?://{host}(:|/|$)"));

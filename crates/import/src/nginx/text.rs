@@ -196,9 +196,10 @@ impl Variables {
             "binary_remote_addr" => Ok(variable("remote_addr")),
             "fastcgi_script_name" => Ok(variable("uri")),
             "proxy_add_x_forwarded_for" => Ok(Text::of("$http_x_forwarded_for, $remote_addr")),
-            _ if self.missing.contains_key(name) => {
-                Err(format!("${name} has no translation: {}", self.missing.get(name).map(String::as_str).unwrap_or_default()))
-            }
+            _ if self.missing.contains_key(name) => Err(format!(
+                "${name} has no translation: {}",
+                self.missing.get(name).map(String::as_str).unwrap_or_default()
+            )),
             _ => Err(format!("Serow has no variable like ${name}")),
         }
     }
@@ -207,10 +208,36 @@ impl Variables {
 /// Names that Serow's texts have as nginx's.
 fn is_known(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "args", "content_length", "content_type", "document_uri", "host", "hostname", "http2", "http3", "https", "is_args",
-        "pid", "query_string", "remote_addr", "remote_port", "remote_user", "request", "request_id", "request_method",
-        "request_uri", "scheme", "server_addr", "server_name", "server_port", "server_protocol", "ssl_cipher",
-        "ssl_early_data", "ssl_protocol", "ssl_server_name", "upstream_cache_status", "uri",
+        "args",
+        "content_length",
+        "content_type",
+        "document_uri",
+        "host",
+        "hostname",
+        "http2",
+        "http3",
+        "https",
+        "is_args",
+        "pid",
+        "query_string",
+        "remote_addr",
+        "remote_port",
+        "remote_user",
+        "request",
+        "request_id",
+        "request_method",
+        "request_uri",
+        "scheme",
+        "server_addr",
+        "server_name",
+        "server_port",
+        "server_protocol",
+        "ssl_cipher",
+        "ssl_early_data",
+        "ssl_protocol",
+        "ssl_server_name",
+        "upstream_cache_status",
+        "uri",
     ];
     NAMES.contains(&name) || ["arg_", "cookie_", "http_"].iter().any(|start| name.starts_with(start))
 }
@@ -218,10 +245,25 @@ fn is_known(name: &str) -> bool {
 /// Names that only the access log has.
 fn is_known_in_logs(name: &str) -> bool {
     const NAMES: &[&str] = &[
-        "body_bytes_sent", "bytes_sent", "connection", "connection_requests", "limit_req_status", "msec",
-        "realip_remote_addr", "realip_remote_port", "request_completion", "request_length", "request_time", "status",
-        "time_iso8601", "time_local", "upstream_addr", "upstream_connect_time", "upstream_header_time",
-        "upstream_response_time", "upstream_status",
+        "body_bytes_sent",
+        "bytes_sent",
+        "connection",
+        "connection_requests",
+        "limit_req_status",
+        "msec",
+        "realip_remote_addr",
+        "realip_remote_port",
+        "request_completion",
+        "request_length",
+        "request_time",
+        "status",
+        "time_iso8601",
+        "time_local",
+        "upstream_addr",
+        "upstream_connect_time",
+        "upstream_header_time",
+        "upstream_response_time",
+        "upstream_status",
     ];
     NAMES.contains(&name) || name.starts_with("sent_http_")
 }

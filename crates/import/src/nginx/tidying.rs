@@ -8,19 +8,49 @@ use crate::settings::{
 
 /// Keys that a site can have for all its routes, in place of each.
 const OF_SITES: &[&str] = &[
-    "headers", "response-headers", "max-body", "access-log", "compress", "error-pages", "intercept", "rate", "rate-after", "allow",
-    "deny", "basic", "forward-auth", "satisfy", "limits", "max-requests-per-client", "body-timeout", "cache",
+    "headers",
+    "response-headers",
+    "max-body",
+    "access-log",
+    "compress",
+    "error-pages",
+    "intercept",
+    "rate",
+    "rate-after",
+    "allow",
+    "deny",
+    "basic",
+    "forward-auth",
+    "satisfy",
+    "limits",
+    "max-requests-per-client",
+    "body-timeout",
+    "cache",
 ];
 
 /// Keys that do nothing in a redirect or a fixed response, so that those of the site do not change it.
 const OF_CONTENT: &[&str] = &[
-    "max-body", "compress", "intercept", "rate", "rate-after", "allow", "deny", "basic", "forward-auth", "satisfy", "limits",
-    "max-requests-per-client", "body-timeout", "cache",
+    "max-body",
+    "compress",
+    "intercept",
+    "rate",
+    "rate-after",
+    "allow",
+    "deny",
+    "basic",
+    "forward-auth",
+    "satisfy",
+    "limits",
+    "max-requests-per-client",
+    "body-timeout",
+    "cache",
 ];
 
 /// Moves settings to where a person would write them.
 pub(crate) fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
+        prune(&mut site.routes);
+        lead_to_internal(&mut site.routes);
         share(site);
         shorten(site);
     }
@@ -39,6 +69,17 @@ pub(crate) fn names_variable(text: &str, name: &str) -> bool {
         || text.contains(&format!(", {name} = "))
 }
 
+/// Whether the response of a route can be an error.
+pub(crate) fn has_errors(route: &Table) -> bool {
+    match (route.get("redirect"), route.get("respond")) {
+        (Some(_), _) => false,
+        (_, Some(Value::Table(entries))) => {
+            entries.iter().any(|(key, value)| key == "status" && matches!(value, Value::Number(400..)))
+        }
+        _ => true,
+    }
+}
+
 fn is_content(route: &Table) -> bool {
     !["respond", "redirect"].iter().any(|key| route.get(key).is_some()) && !is_rewrite(route)
 }
@@ -47,12 +88,105 @@ fn is_rewrite(route: &Table) -> bool {
     route.get("rewrite").is_some() && !["files", "proxy", "php"].iter().any(|key| route.get(key).is_some())
 }
 
+/// Lets responses lead to internal routes, as nginx does for all servers, and removes those that nothing leads to.
+fn lead_to_internal(routes: &mut Vec<Table>) {
+    let is_internal = |route: &Table| route.get("internal").is_some() && route.get("name").is_none();
+    if !routes.iter().any(is_internal) {
+        return;
+    }
+    let mut leads = false;
+    for route in routes.iter_mut().filter(|route| !is_internal(route)) {
+        for (key, value) in &mut route.entries {
+            match (key.as_str(), value) {
+                ("proxy" | "php", Value::Table(entries)) => {
+                    entries.push(("accel-redirect".to_owned(), Value::Bool(true)));
+                    leads = true;
+                }
+                ("rewrite", Value::Table(_)) | ("error-pages", _) => leads = true,
+                _ => {}
+            }
+        }
+    }
+    if !leads {
+        routes.retain(|route| !is_internal(route));
+    }
+}
+
+/// Removes routes that no request gets to, since one before them takes all of theirs: `serow check` refuses such routes.
+fn prune(routes: &mut Vec<Table>) {
+    // Paths that are taken under conditions; without conditions, those of all requests.
+    let mut taken: Vec<([Option<Value>; 2], String)> = Vec::new();
+    routes.retain_mut(|route| {
+        if route.get("name").is_some() || route.get("internal").is_some() {
+            return true;
+        }
+        let paths = paths(route);
+        let conditions = ["when", "methods"].map(|key| route.get(key).cloned());
+        let is_taken = |path: &String| {
+            taken
+                .iter()
+                .any(|(others, cover)| (*others == [None, None] || *others == conditions) && covers(cover, path))
+        };
+        if !paths.is_empty() && paths.iter().all(is_taken) {
+            return false;
+        }
+        if let Some(Value::List(_)) = route.get("path") {
+            let left = paths.iter().filter(|path| !is_taken(path)).cloned();
+            let left = Value::texts(left.collect::<Vec<_>>());
+            route.set("path", left);
+        }
+        if !leaves_some(route) {
+            taken.extend(paths.into_iter().map(|path| (conditions.clone(), path)));
+        }
+        true
+    });
+}
+
+/// Whether all paths that a pattern matches also match another one.
+fn covers(cover: &str, path: &str) -> bool {
+    match cover.split_once('*') {
+        _ if path == cover || cover == "/*" => true,
+        Some((start, end)) if !end.contains('*') && !path.starts_with("/ ") => {
+            path.len() >= start.len() + end.len() && path.starts_with(start) && path.ends_with(end)
+        }
+        _ => false,
+    }
+}
+
+/// The paths of a route; its expression stands for itself.
+fn paths(route: &Table) -> Vec<String> {
+    match (route.get("path"), route.get("path-regex")) {
+        (Some(Value::Text(path)), _) => vec![path.clone()],
+        (Some(Value::List(paths)), _) => paths
+            .iter()
+            .filter_map(|path| match path {
+                Value::Text(path) => Some(path.clone()),
+                _ => None,
+            })
+            .collect(),
+        // All paths begin with a slash.
+        (_, Some(Value::Text(expression))) => vec![format!("/ {expression}")],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether requests that the route matches may get to the next routes.
+fn leaves_some(route: &Table) -> bool {
+    let leaves = |key: &str| match route.get(key) {
+        Some(Value::Table(entries)) => entries.iter().any(|(name, _)| name == "missing"),
+        _ => false,
+    };
+    let only_rewrites = is_rewrite(route) && !matches!(route.get("rewrite"), Some(Value::Table(_)));
+    leaves("files") || only_rewrites
+}
+
 /// Moves keys that all routes have with the same value into the site.
 fn share(site: &mut SiteTable) {
     for key in OF_SITES {
-        let applies = |route: &&Table| match OF_CONTENT.contains(key) {
-            true => is_content(route),
-            false => !is_rewrite(route),
+        let applies = |route: &&Table| match *key {
+            "error-pages" => !is_rewrite(route) && has_errors(route),
+            key if OF_CONTENT.contains(&key) => is_content(route),
+            _ => !is_rewrite(route),
         };
         let mut values = site.routes.iter().filter(applies).map(|route| route.get(key));
         let Some(Some(first)) = values.next() else { continue };
@@ -85,7 +219,8 @@ fn shorten(site: &mut SiteTable) {
 /// Moves a key that all sites have with the same value to the root.
 fn lift(file: &mut SettingsFile, key: &str, default: Option<Value>) {
     let mut counts: Vec<(Value, usize)> = Vec::new();
-    let applies = |site: &SiteTable| key == "access-log" || site.routes.is_empty() || site.routes.iter().any(is_content);
+    let applies =
+        |site: &SiteTable| key == "access-log" || site.routes.is_empty() || site.routes.iter().any(is_content);
     let concerned: Vec<usize> = (0..file.sites.len()).filter(|index| applies(&file.sites[*index])).collect();
     for index in &concerned {
         if let Some(value) = file.sites[*index].table.get(key) {

@@ -2,7 +2,11 @@
 
 /// Milliseconds of a duration of `proxy_read_timeout` and the like: `60`, `500ms`, `1h30m`.
 pub(crate) fn milliseconds(text: &str) -> Option<u64> {
-    duration(text, &[("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)], 1000)
+    duration(
+        text,
+        &[("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)],
+        1000,
+    )
 }
 
 /// Seconds of a duration of `expires` and `proxy_cache_valid`, which has months and years.

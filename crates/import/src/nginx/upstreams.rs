@@ -61,7 +61,9 @@ fn tls<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut T
     let translated = |name: &str| settings.nearest(name).into_iter().for_each(|directive| notes.translated(directive));
     match settings.is_on("proxy_ssl_verify") {
         Some(true) => {
-            if let Some(path) = settings.nearest_one("proxy_ssl_trusted_certificate").and_then(|directive| directive.word(0)) {
+            if let Some(path) =
+                settings.nearest_one("proxy_ssl_trusted_certificate").and_then(|directive| directive.word(0))
+            {
                 table.set("server-ca", server.import.path(path));
             }
         }
@@ -72,7 +74,9 @@ fn tls<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut T
     if let (Some(certificate), Some(key)) = (certificate, key) {
         table.set("server-certificate", format!("{},{}", server.import.path(certificate), server.import.path(key)));
     }
-    for name in ["proxy_ssl_verify", "proxy_ssl_trusted_certificate", "proxy_ssl_certificate", "proxy_ssl_certificate_key"] {
+    for name in
+        ["proxy_ssl_verify", "proxy_ssl_trusted_certificate", "proxy_ssl_certificate", "proxy_ssl_certificate_key"]
+    {
         translated(name);
     }
 }
@@ -110,7 +114,10 @@ fn retries<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &m
         }
     }
     if let Some(time) = settings.nearest_one("proxy_next_upstream_timeout") {
-        notes.differs(time, "the timeouts of the attempts limit the time; total-timeout limits that of the whole request");
+        notes.differs(
+            time,
+            "the timeouts of the attempts limit the time; total-timeout limits that of the whole request",
+        );
     }
 }
 
@@ -262,7 +269,10 @@ impl<'tree> Import<'tree> {
                 table.set_some("keep-idle-timeout", time.map(written_duration));
             }
             "zone" | "keepalive_requests" | "keepalive_time" | "resolver" | "resolver_timeout" => {
-                self.notes.no_line(directive, "Serow shares the state of servers among its threads, and resolves names again");
+                self.notes.no_line(
+                    directive,
+                    "Serow shares the state of servers among its threads, and resolves names again",
+                );
                 return Ok(());
             }
             "sticky" | "sticky_cookie_insert" if directive.word(0) == Some("cookie") => {
@@ -288,7 +298,9 @@ pub(super) fn server_address(scheme: &str, host: &str) -> String {
             _ => format!("unix:{path}"),
         };
     }
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
     match scheme {
         "https" | "grpcs" => format!("https://{host}"),
         "grpc" => format!("h2c://{host}"),
@@ -300,6 +312,9 @@ pub(super) fn server_address(scheme: &str, host: &str) -> String {
 /// A name for an `[[upstream]]`, from that of its block or from an address.
 fn upstream_name(host: &str) -> String {
     let name = host.rsplit('/').next().unwrap_or(host).trim_end_matches(".sock");
-    let name: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '-' }).collect();
+    let name: String = name
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '-' })
+        .collect();
     if name.trim_matches('-').is_empty() { "servers".to_owned() } else { name.trim_matches('-').to_owned() }
 }

@@ -72,7 +72,9 @@ impl Table {
             line.push_str(" = ");
             value.append(&mut line);
             match value {
-                Value::Table(entries) if line.chars().count() > WIDEST && !header.is_empty() => wide.push((key, entries)),
+                Value::Table(entries) if line.chars().count() > WIDEST && !header.is_empty() => {
+                    wide.push((key, entries))
+                }
                 Value::List(values) if line.chars().count() > WIDEST => append_list(key, values, text),
                 _ => {
                     text.push_str(&line);

@@ -103,7 +103,7 @@ impl Destination {
 
 /// Whether the value of a variable begins with a slash, or is one of the settings.
 fn begins_path(variable: &Variable) -> bool {
-    matches!(variable, Variable::Named(Name::Uri | Name::RequestUri)) || variable.encoding() == Encoding::Trusted
+    variable.begins_path() || variable.encoding() == Encoding::Trusted
 }
 
 /// The number of the variable that a character stands for.

@@ -1,10 +1,13 @@
 //! Allocations of a request: none, where it is neither rewritten nor redirected.
 
-use std::future::{Future, ready};
+use std::{
+    future::{Future, ready},
+    path::Path,
+};
 
 use crate::support::{With, redirect, request, respond, rewrite, router, site};
 use serow_message::{Handler, Request, Response, Scheme};
-use serow_router::{Action, Conditions, HeaderChanges, HostPatterns, Networks, Route, Router, Site};
+use serow_router::{Action, Conditions, FileConditions, HeaderChanges, HostPatterns, Networks, Route, Router, Site};
 use serow_variables::{Letters, Scope, Text, ValuePatterns};
 
 /// A handler that allocates nothing.
@@ -86,6 +89,7 @@ fn expressions_and_conditions_take_no_memory() {
         clients: Networks::parse(&["!10.0.0.0/8"]).unwrap(),
         scheme: Some(Scheme::Http),
         hosts: HostPatterns::parse(&["example.com"]).unwrap(),
+        files: FileConditions::parse(&["/none$uri", "/"], Path::new(""), &Scope::default()).unwrap(),
     };
     let router = router(vec![Route { conditions, ..handle("/*") }, respond("/*", 404)]);
     // The first request makes the automata of this thread.

@@ -9,5 +9,6 @@ mod headers;
 mod hosts;
 mod matching;
 mod redirects;
+mod rewrites;
 mod routes;
 mod support;

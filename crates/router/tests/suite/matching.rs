@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::support::{Answer, Named, With, answer, attempt, get, handle, redirect, request, respond, router, site};
 use serow_message::{Body, Connection, Network, Peer, Request, RequestHead, Scheme};
 use serow_router::{
-    Action, Conditions, FixedResponse, HeaderChanges, HostPatterns, Networks, Redirect, RewriteTarget, Route, Router,
-    RouterError, Site,
+    Action, Conditions, FileConditions, FixedResponse, HeaderChanges, HostPatterns, Networks, Redirect, RewriteTarget,
+    Route, Router, RouterError, Site,
 };
 use serow_variables::{Expression, Letters, MapTable, Maps, Scope, Text, ValuePatterns};
 
@@ -117,6 +117,34 @@ fn all_conditions_must_hold() {
 }
 
 #[test]
+fn conditions_see_what_the_path_of_their_route_matched() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.html"), "").unwrap();
+    let scope = Scope::default().of_stars(1);
+    let files = FileConditions::parse(&["./$1.html"], folder.path(), &scope).unwrap();
+    let texts = vec![(Text::parse("$1", &scope).unwrap(), patterns(&["b"], Letters::Exact))];
+    let expression = expression("^/users/(?<id>[a-z]+)$");
+    let scope = Scope::default().of_expression(&expression);
+    let named = FileConditions::parse(&["./$id.html"], folder.path(), &scope).unwrap();
+    let router = router(vec![
+        when(handle("/cache/*", "file"), Conditions { files, ..Conditions::default() }),
+        when(handle("/cache/*", "text"), Conditions { texts, ..Conditions::default() }),
+        when(handle("/*", "group"), Conditions { path: Some(expression), files: named, ..Conditions::default() }),
+        handle("/*", "rest"),
+    ]);
+    for (path, expected) in [
+        ("/cache/a", "file"),
+        ("/cache/b", "text"),
+        ("/cache/c", "rest"),
+        ("/cache/x/%2e%2e/a", "file"),
+        ("/users/a", "group"),
+        ("/users/b", "rest"),
+    ] {
+        assert_eq!(get(&router, path).field("x-handler"), Some(expected), "{path}");
+    }
+}
+
+#[test]
 fn conditions_hide_no_route_unless_they_are_the_same() {
     let german = || field("accept-language", &["de*"]);
     let unreachable = Some(RouterError::Unreachable { site: 0, route: 1, earlier: 0 });
@@ -150,7 +178,9 @@ fn maps() -> Arc<Maps> {
     };
     let moved = table("$uri", "moved", &[("/old", "/new?a=b"), ("/other", "https://other.example/")], "/");
     let kind = table("$http_user_agent", "kind", &[("*curl*", "cli")], "$http_user_agent");
-    Arc::new(Maps::new(&[moved, kind]).unwrap())
+    let groups = [("~^/articles/(?<rest>.*)$", "/a/$rest"), ("~^/up(.*)$", "/$1")];
+    let mapped = table("$uri$arg_more", "mapped", &groups, "");
+    Arc::new(Maps::new(&[moved, kind, mapped]).unwrap())
 }
 
 fn scope() -> Scope {
@@ -194,6 +224,13 @@ fn redirects_with_variables() {
         ("$moved", "/old?x", "/new?a=b"),
         ("$moved", "/other", "https://other.example/"),
         ("https://h/5$$", "/", "https://h/5$"),
+        // Groups of a map are values that a client has chosen.
+        ("$mapped", "/articles/x%20y%3F?q", "/a/x%20y%3F?q"),
+        ("$mapped", "/up/evil.example", "/evil.example"),
+        ("$mapped", "/up%5Cevil.example", "/%5Cevil.example"),
+        ("$mapped", "/articles/?more=%0D%0Ax:%20y", "/a/%250D%250Ax:%2520y?more=%0D%0Ax:%20y"),
+        ("https://example.com$mapped", "/up@evil.example", "https://example.com/@evil.example"),
+        ("/?to=$mapped", "/articles/a&b=c", "/?to=/a/a%26b%3Dc"),
         ("https://h/*{path}", "/a", "https://h/a/a"),
     ] {
         let fields = [&host[..], &[("user-agent", "a&b $uri")]].concat();
@@ -249,6 +286,7 @@ fn rewrites_with_variables() {
         ("$uri.html", "/u/7", "rest /u/7.html"),
         ("$moved", "/u/7", "rest /"),
         ("/a$$b", "/u/7", "rest /a$b"),
+        ("$mapped", "/u/7", "400"),
     ] {
         assert_eq!(rewritten(to, target).as_deref(), Ok(expected), "{to} {target}");
     }

@@ -2,7 +2,7 @@
 
 use serow::{Headers, KnownHeader, Method, Request, Target};
 use serow_cache::{Key, RequestControl};
-use serow_message::{InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
+use serow_message::{ClientTarget, InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
 use super::settings::{CacheSettings, cookies};
 use crate::identified::Identified;
@@ -35,7 +35,7 @@ impl CacheRequest {
         if request.method.is_safe() && (!is_cached || passes(request, settings)) {
             return CacheDecision::Passed;
         }
-        let Ok(reduced) = reduced(request, settings) else { return CacheDecision::Passed };
+        let Ok(reduced) = reduced(&request.target, settings) else { return CacheDecision::Passed };
         let target = reduced.as_ref().unwrap_or(&request.target);
         let Some(key) = key(request, target, settings, trust) else { return CacheDecision::Passed };
         if !request.method.is_safe() {
@@ -54,15 +54,15 @@ impl CacheRequest {
 
 /// The URI of the key of a request.
 pub(super) fn uri_of(request: &Request, settings: &CacheSettings, trust: &TrustedProxies) -> Option<String> {
-    let reduced = reduced(request, settings).ok()?;
+    let reduced = reduced(&request.target, settings).ok()?;
     let target = reduced.as_ref().unwrap_or(&request.target);
     key(request, target, settings, trust).map(|key| key.uri().to_owned())
 }
 
 /// The target without what is ignored; `None` if it stays as it is.
-fn reduced(request: &Request, settings: &CacheSettings) -> Result<Option<Target>, InvalidTarget> {
-    let query = request.target.query().and_then(|query| settings.ignored_query.reduce(query));
-    query.map(|query| request.target.with_query(&query)).transpose()
+fn reduced(target: &Target, settings: &CacheSettings) -> Result<Option<Target>, InvalidTarget> {
+    let query = target.query().and_then(|query| settings.ignored_query.reduce(query));
+    query.map(|query| target.with_query(&query)).transpose()
 }
 
 /// Whether a GET or HEAD passes the cache by.
@@ -73,7 +73,7 @@ fn passes(request: &Request, settings: &CacheSettings) -> bool {
         // These conditions are for the origin (RFC 9111 §4.3.2), and a tunnel has two ends only.
         || headers.contains_any(&[KnownHeader::Upgrade, KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince])
         || has_override(headers)
-        || settings.bypass.covers(headers)
+        || settings.bypass.covers(headers, request.target.query())
 }
 
 /// Whether there is one of [`OVERRIDES`]: one look at the names, since there is none in most requests.
@@ -90,6 +90,17 @@ fn key(request: &Request, target: &Target, settings: &CacheSettings, trust: &Tru
     let scheme = trust.client_scheme(headers, connection);
     // Pairs, so that no value can take the place of another field.
     let mut additions: Vec<&[u8]> = Vec::new();
+    // Variables and programs may see the target that a rewrite replaced: of two that lead to the same one, neither gets the
+    // response to the other.
+    let asked =
+        request.extensions.get::<ClientTarget>().map(|asked| &asked.0).filter(|asked| **asked != request.target);
+    let asked = match asked {
+        None => None,
+        Some(asked) => Some(reduced(asked, settings).ok()?.unwrap_or_else(|| asked.clone())),
+    };
+    if let Some(asked) = &asked {
+        additions.extend([b"\0", asked.path_bytes(), asked.query().unwrap_or_default().as_bytes(), b""]);
+    }
     // They reach the origin only from trusted proxies.
     if !trust.is_empty() && trust.contains(connection.peer()) {
         let about = headers.iter_known().flat_map(|(name, known, value)| about_request(name, known, value, scheme));

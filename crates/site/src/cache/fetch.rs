@@ -4,9 +4,10 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use serow::{Body, Connection, Extensions, Handler, Headers, Request, RequestHead, Response};
 use serow_cache::{
-    ExchangeTimes, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames,
+    ExchangeTimes, Fill, FillFollower, FillLeader, FillOutcome, StoreVersion, Stored, StoringRequest, TagNames, Time,
     add_validators, make_unconditional, make_unconditional_in_parts, may_replace_error,
 };
+use serow_gateway::AccelExpires;
 use serow_message::{CacheStatus, InformationalSender, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
@@ -154,7 +155,13 @@ impl<H: Handler> Fetch<H> {
         if !tags.is_empty() {
             response.extensions.insert(tags);
         }
-        (response, ExchangeTimes { sent, received: self.cache.store.now() })
+        let received = self.cache.store.now();
+        if let Some(expires) = response.extensions.remove::<AccelExpires>()
+            && !self.cache.settings.ignores_accel_expires
+        {
+            say(expires, received, &mut response.headers);
+        }
+        (response, ExchangeTimes { sent, received })
     }
 
     fn conditional_headers(&self) -> Headers {
@@ -223,6 +230,23 @@ impl<H: Handler> Fetch<H> {
     pub(super) fn collapsed(&self) -> CacheStatus {
         CacheStatus::Forwarded { reason: self.lookup.reason, status: None, is_stored: false, is_collapsed: true }
     }
+}
+
+/// Says in the field for this cache what X-Accel-Expires says, unless the origin has used that field itself: like that one,
+/// it counts whatever `Cache-Control` says to others.
+fn say(expires: AccelExpires, now: Time, headers: &mut Headers) {
+    let seconds = match expires {
+        AccelExpires::Seconds(seconds) => seconds,
+        AccelExpires::At(time) => time.saturating_sub(now.as_millis() / 1000),
+    };
+    if headers.contains("serow-cache-control") {
+        return;
+    }
+    // Digits, and no other bytes than a field may have.
+    let _ = match seconds {
+        0 => headers.append("serow-cache-control", "no-store"),
+        seconds => headers.append("serow-cache-control", format!("max-age={seconds}")),
+    };
 }
 
 /// Tells those who wait for a leader what it has found out.

@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use serow_cache::CacheRules;
 use serow_gateway::TrustedProxies;
-use serow_message::{Headers, NetworkSet};
+use serow_message::{
+    Headers, NetworkSet,
+    percent::{Octet, decode},
+};
 
 /// The settings of the cache of a route; by default, only responses decide.
 #[derive(Clone, Debug)]
@@ -27,6 +30,8 @@ pub struct CacheSettings {
     pub purge_from: Option<PurgingClients>,
     /// The content of the field Cache-Status.
     pub status_field: StatusField,
+    /// Whether X-Accel-Expires says nothing, as if the origin had not sent it.
+    pub ignores_accel_expires: bool,
 }
 
 /// The clients that may purge.
@@ -66,10 +71,12 @@ pub enum IgnoredQuery {
 /// Requests that pass the cache by, which neither get a stored response nor have theirs stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheBypass {
-    /// Those that have one of these header fields.
+    /// Those that have one of these header fields. Here and below, a star at the end stands for any text.
     pub fields: Vec<String>,
     /// Those that have one of these cookies.
     pub cookies: Vec<String>,
+    /// Those that have one of these parameters in their query.
+    pub parameters: Vec<String>,
 }
 
 impl Default for CacheSettings {
@@ -84,6 +91,7 @@ impl Default for CacheSettings {
             uncacheable_for: UNCACHEABLE_FOR,
             purge_from: None,
             status_field: StatusField::default(),
+            ignores_accel_expires: false,
         }
     }
 }
@@ -112,21 +120,45 @@ impl IgnoredQuery {
 
 impl CacheBypass {
     #[inline]
-    pub(super) fn covers(&self, headers: &Headers) -> bool {
-        self.fields.iter().any(|name| headers.contains(name.as_str()))
-            || self.cookies.iter().any(|name| cookies(headers, name).next().is_some())
+    pub(super) fn covers(&self, headers: &Headers, query: Option<&str>) -> bool {
+        self.fields.iter().any(|pattern| match pattern.strip_suffix('*') {
+            None => headers.contains(pattern.as_str()),
+            Some(_) => headers.iter_known().any(|(name, ..)| fits(pattern, &name.to_ascii_lowercase())),
+        }) || self.cookies.iter().any(|pattern| cookies_of(headers, |name| fits(pattern, name)).next().is_some())
+            || self.parameters.iter().any(|pattern| parameters(query).any(|name| fits(pattern, &name)))
     }
 }
 
 /// All values of a cookie of a request, as any origin may read them: the first or the last of several counts, with spaces around
 /// the name (RFC 6265 §5.2), and some split at commas as well (RFC 2965 §3.3.4).
 pub(super) fn cookies<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
+    cookies_of(headers, move |other| other == name.as_bytes())
+}
+
+fn cookies_of<'a>(headers: &'a Headers, is_meant: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = &'a [u8]> {
     let pairs = headers.get_all(serow::KnownHeader::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
     let pairs = pairs.flat_map(|pair| std::iter::once(pair).chain(pair.split(|byte| *byte == b',').skip(1)));
     pairs.filter_map(move |pair| {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
-        (pair[..equals].trim_ascii() == name.as_bytes()).then(|| pair[equals + 1..].trim_ascii())
+        is_meant(pair[..equals].trim_ascii()).then(|| pair[equals + 1..].trim_ascii())
     })
+}
+
+/// The names of the parameters of a query, decoded.
+fn parameters(query: Option<&str>) -> impl Iterator<Item = Vec<u8>> {
+    query.into_iter().flat_map(|query| query.split(['&', ';'])).map(|parameter| {
+        let name = parameter.split('=').next().unwrap_or_default().as_bytes();
+        let decoded = decode(name).map(|octet| octet.map(Octet::byte));
+        decoded.collect::<Result<_, _>>().unwrap_or_else(|_| name.to_vec())
+    })
+}
+
+/// Whether a name is that of a pattern, in which a star at the end stands for any text.
+fn fits(pattern: &str, name: &[u8]) -> bool {
+    match pattern.strip_suffix('*') {
+        None => name == pattern.as_bytes(),
+        Some(start) => name.starts_with(start.as_bytes()),
+    }
 }
 
 /// How long a response that was not stored is remembered: longer than such a response takes, as a long poll, so that requests for it
@@ -175,7 +207,23 @@ mod tests {
 
     #[test]
     fn cookies_and_fields_that_pass_the_cache_by() {
-        let bypass = CacheBypass { fields: vec!["x-preview".to_owned()], cookies: vec!["session".to_owned()] };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let bypass = CacheBypass {
+            fields: names(&["x-preview", "x-debug-*"]),
+            cookies: names(&["session", "wordpress_logged_in_*"]),
+            parameters: names(&["preview", "amp_*"]),
+        };
+        for (query, expected) in [
+            (None, false),
+            (Some("a=1&preview"), true),
+            (Some("previews=1&x=preview"), false),
+            (Some("p%72eview=1"), true),
+            (Some("a;preview=1"), true),
+            (Some("amp_=1"), true),
+            (Some("amp=1&%zz"), false),
+        ] {
+            assert_eq!(bypass.covers(&Headers::new(), query), expected, "{query:?}");
+        }
         for (name, value, expected) in [
             ("cookie", "session=1", true),
             ("cookie", "a=session=1; b=2", false),
@@ -185,10 +233,14 @@ mod tests {
             ("cookie", "sessions=1", false),
             ("X-Preview", "", true),
             ("x-other", "session=1", false),
+            ("X-Debug-A", "", true),
+            ("X-Debug", "", false),
+            ("cookie", "a=1; wordpress_logged_in_0a1b=x", true),
+            ("cookie", "a=wordpress_logged_in_0a1b=x", false),
         ] {
             let mut headers = Headers::new();
             headers.append(name, value).unwrap();
-            assert_eq!(bypass.covers(&headers), expected, "{name}: {value}");
+            assert_eq!(bypass.covers(&headers, None), expected, "{name}: {value}");
         }
     }
 }

@@ -53,7 +53,8 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
             denied.push(network.to_owned());
         } else {
             let why = "a `deny` behind an `allow` has no translation: Serow looks at `deny` first, and then at `allow`";
-            let follows_deny_all = rules[position..].iter().any(|rule| rule.name() == "deny" && rule.word(0) == Some("all"));
+            let follows_deny_all =
+                rules[position..].iter().any(|rule| rule.name() == "deny" && rule.word(0) == Some("all"));
             let has_later_allow = rules[position..].iter().any(|rule| rule.name() == "allow");
             match follows_deny_all && !has_later_allow {
                 true => server.notes().no_line(rule, "the `deny all` behind it is for these clients, too"),
@@ -66,7 +67,10 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
         return;
     }
     if ends_with_deny {
-        table.set("allow", Value::texts(allowed.into_iter().chain(denied.into_iter().map(|network| format!("!{network}")))));
+        table.set(
+            "allow",
+            Value::texts(allowed.into_iter().chain(denied.into_iter().map(|network| format!("!{network}")))),
+        );
     } else if !denied.is_empty() {
         table.set("deny", Value::texts(denied));
     }
@@ -88,7 +92,9 @@ fn passwords<'tree>(server: &Server<'_, 'tree>, flow: &Flow<'_, 'tree>, settings
     };
     let name = flow.variables.resolve(&flow.filled(&Text::of(name)), Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
-        return server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
+        return server
+            .notes()
+            .lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
     };
     let mut basic = vec![("file".to_owned(), Value::Text(server.import.path(path)))];
     basic.push(("realm".to_owned(), Value::Text(name.to_owned())));
@@ -108,7 +114,8 @@ fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     let Some(pass) = location.scope.own_one("proxy_pass") else {
         return server.notes().lost(request, format!("the location for {path} has no `proxy_pass`"));
     };
-    let url = pass.word(0).unwrap_or_default();
+    let url = server.constant(pass.word(0).unwrap_or_default(), &location.scope);
+    let url = url.as_str();
     if url.contains('$') && !url.ends_with("$request_uri") {
         return server.notes().lost(request, "the server that decides has variables in its address");
     }
@@ -119,39 +126,59 @@ fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     server.notes().translated(request);
     server.notes().translated(pass);
     let mut auth = vec![("to".to_owned(), Value::Text(to))];
-    let copied = copied_fields(server, settings);
+    let [copied, answered] = copied_fields(server, settings);
     if !copied.is_empty() {
         auth.push(("copy".to_owned(), Value::list(copied)));
+    }
+    if !answered.is_empty() {
+        auth.push(("copy-response".to_owned(), Value::list(answered)));
     }
     table.set("forward-auth", Value::Table(auth));
 }
 
-/// Fields of the decision that the request gets: `auth_request_set $user $upstream_http_x_user` and
-/// `proxy_set_header X-User $user`.
-fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> Vec<String> {
-    let passed = settings.nearest_of(&["proxy_set_header", "fastcgi_param", "uwsgi_param", "grpc_set_header"]);
-    let mut copied = Vec::new();
+/// Fields of the decision that the request gets, and those that the client gets: `auth_request_set $user
+/// $upstream_http_x_user` with a `proxy_set_header` that names `$user`, or an `add_header`.
+fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> [Vec<String>; 2] {
+    let passed =
+        settings.nearest_of(&["proxy_set_header", "fastcgi_param", "uwsgi_param", "scgi_param", "grpc_set_header"]);
+    let added = settings.nearest("add_header");
+    let (mut copied, mut answered) = (Vec::new(), Vec::new());
     for set in settings.nearest("auth_request_set") {
-        let (Some(variable), Some(value)) = (set.word(0), set.word(1)) else { continue };
-        let Some(field) = value.strip_prefix("$upstream_http_").map(super::super::condition::field_name) else {
+        let (Some(variable), Some(field)) = (set.word(0), decided_field(set)) else {
             server.notes().lost(set, "only fields of the decision, as in $upstream_http_x_user, have a translation");
             continue;
         };
-        let users: Vec<&&Directive> = passed.iter().filter(|passed| passed.word(1) == Some(variable)).collect();
-        match users.as_slice() {
-            [] => server.notes().no_line(set, "nothing names the variable"),
-            users if users.iter().all(|user| user.word(0).is_some_and(|name| name.eq_ignore_ascii_case(&field))) => {
+        let names = |directive: &&&Directive| directive.words.iter().skip(1).any(|word| word.text.contains(variable));
+        let is_passed = passed.iter().any(|passed| names(&passed));
+        let fields: Vec<&&Directive> = added.iter().filter(names).collect();
+        match (is_passed, fields.first()) {
+            (false, None) => server.notes().no_line(set, "nothing names the variable"),
+            (_, Some(added)) if added.word(0).is_some_and(|name| name.eq_ignore_ascii_case(&field)) => {
                 server.notes().translated(set);
-                users.iter().for_each(|user| server.notes().translated(user));
+                server.notes().translated(added);
+                answered.push(field);
+            }
+            (true, None) => {
+                server.notes().translated(set);
                 copied.push(field);
             }
-            [user, ..] => server.notes().lost(set, format!(
-                "the field {field} of the decision gets to the server by its own name, not as {}",
-                user.word(0).unwrap_or_default()
-            )),
+            (_, Some(added)) => {
+                server.notes().lost(
+                    set,
+                    format!(
+                        "the client gets the field {field} of the decision by its own name, not as {}",
+                        added.word(0).unwrap_or_default()
+                    ),
+                );
+            }
         }
     }
-    copied
+    [copied, answered]
+}
+
+/// The field of a decision that an `auth_request_set` takes.
+pub(crate) fn decided_field(set: &Directive) -> Option<String> {
+    set.word(1)?.strip_prefix("$upstream_http_").map(super::super::condition::field_name)
 }
 
 /// `limit_except`, whose other methods nginx refuses with 403.

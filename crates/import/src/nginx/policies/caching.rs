@@ -40,12 +40,17 @@ pub(crate) fn set<'tree>(
     bypass(server, flow, settings, &[&name("_bypass"), &name("_no_cache"), &format!("{family}_no_cache")], &mut cache);
     if let Some(ignored) = settings.nearest_one(&format!("{family}_ignore_headers")) {
         notes.translated(ignored);
-        let fields = ignored.texts().filter(|field| !field.to_ascii_lowercase().starts_with("x-accel-") || field.eq_ignore_ascii_case("x-accel-expires"));
+        let fields = ignored.texts().filter(|field| {
+            !field.to_ascii_lowercase().starts_with("x-accel-") || field.eq_ignore_ascii_case("x-accel-expires")
+        });
         cache.set("ignore-fields", Value::list(fields.map(str::to_owned)));
     }
     if let Some(methods) = settings.nearest_one(&name("_methods")) {
         match methods.texts().any(|method| !["GET", "HEAD"].contains(&method)) {
-            true => notes.lost(methods, "Serow caches responses to GET and HEAD only: POST with another body would get the same one"),
+            true => notes.lost(
+                methods,
+                "Serow caches responses to GET and HEAD only: POST with another body would get the same one",
+            ),
             false => notes.translated(methods),
         }
     }
@@ -53,8 +58,12 @@ pub(crate) fn set<'tree>(
         key_parts(server, key, &mut cache);
     }
     for (rest, why) in [
-        ("_lock", "always on"), ("_lock_timeout", "5 s"), ("_lock_age", "5 s"), ("_revalidate", "always on"),
-        ("_background_update", "on with `stale-while-revalidate`"), ("_max_range_offset", "the cache stores parts of large responses"),
+        ("_lock", "always on"),
+        ("_lock_timeout", "5 s"),
+        ("_lock_age", "5 s"),
+        ("_revalidate", "always on"),
+        ("_background_update", "on with `stale-while-revalidate`"),
+        ("_max_range_offset", "the cache stores parts of large responses"),
     ] {
         settings.nearest(&name(rest)).into_iter().for_each(|directive| notes.no_line(directive, why));
     }
@@ -140,6 +149,9 @@ fn bypass<'tree>(
                 Some(("cookie", name)) => Some(format!("cookie:{name}")),
                 Some(("arg", name)) => Some(format!("query:{name}")),
                 Some(("http", name)) => Some(format!("header:{}", super::super::condition::field_name(name))),
+                _ if text.variable().is_some_and(|name| flow.variables.has_map(name)) => {
+                    text.variable().map(|name| format!("variable:{name}"))
+                }
                 _ if text.literal().is_some_and(|text| text.is_empty() || text == "0") => None,
                 _ => {
                     server.notes().lost(directive, format!(
@@ -165,8 +177,24 @@ fn key_parts(server: &Server<'_, '_>, key: &Directive, cache: &mut Table) {
     for name in text.variables() {
         match name.split_once('_') {
             Some(("cookie", name)) => parts.push(format!("cookie:{name}")),
-            Some(("http", name)) if name != "host" => parts.push(format!("header:{}", super::super::condition::field_name(name))),
-            _ if matches!(name, "scheme" | "host" | "http_host" | "request_uri" | "proxy_host" | "uri" | "args" | "is_args" | "query_string" | "request_method" | "server_name" | "document_uri") => {}
+            Some(("http", name)) if name != "host" => {
+                parts.push(format!("header:{}", super::super::condition::field_name(name)))
+            }
+            _ if matches!(
+                name,
+                "scheme"
+                    | "host"
+                    | "http_host"
+                    | "request_uri"
+                    | "proxy_host"
+                    | "uri"
+                    | "args"
+                    | "is_args"
+                    | "query_string"
+                    | "request_method"
+                    | "server_name"
+                    | "document_uri"
+            ) => {}
             _ => return server.notes().lost(key, format!("${name} cannot be a part of the key of Serow's cache")),
         }
     }

@@ -36,7 +36,12 @@ pub(crate) fn set<'tree>(
         }
     }
     let is_whole = pages.iter().any(|(status, _)| status.parse().is_ok_and(|status: u16| status >= 400));
-    if is_whole && handler.kind != HandlerKind::Redirect {
+    let has_errors = match handler.kind {
+        HandlerKind::Redirect => false,
+        HandlerKind::Respond => matches!(handler.table.get("status"), Some(Value::Number(400..))),
+        HandlerKind::Files | HandlerKind::Proxy | HandlerKind::Php => true,
+    };
+    if is_whole && has_errors {
         table.set("error-pages", Value::Table(merged(pages)));
     }
     let intercepts = ["proxy_intercept_errors", "fastcgi_intercept_errors", "uwsgi_intercept_errors"];

@@ -82,7 +82,10 @@ fn types<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut
             Some(kind) => table.set("default-type", kind),
         }
     }
-    settings.nearest("types_hash_max_size").into_iter().for_each(|directive| notes.no_line(directive, "a size of nginx's tables"));
+    settings
+        .nearest("types_hash_max_size")
+        .into_iter()
+        .for_each(|directive| notes.no_line(directive, "a size of nginx's tables"));
 }
 
 /// `expires`, with the directives that `add_header Cache-Control` adds to it.
@@ -126,9 +129,16 @@ pub(super) fn cache_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<
     if let Some(directive) = expires {
         match (&age, words.as_slice()) {
             (None, [] | ["off"]) | (Some(_), _) => notes.translated(directive),
-            (None, ["modified", ..]) => notes.lost(directive, "Serow's `expires` counts from the request, not from the file's date"),
-            (None, [time]) if time.starts_with('@') => notes.lost(directive, "Serow's `expires` is a duration, not a time of the day"),
-            (None, _) => notes.lost(directive, "Serow's `expires` has no variables: write patterns of names, as in expires = [\"*.css=30d\"]"),
+            (None, ["modified", ..]) => {
+                notes.lost(directive, "Serow's `expires` counts from the request, not from the file's date")
+            }
+            (None, [time]) if time.starts_with('@') => {
+                notes.lost(directive, "Serow's `expires` is a duration, not a time of the day")
+            }
+            (None, _) => notes.lost(
+                directive,
+                "Serow's `expires` has no variables: write patterns of names, as in expires = [\"*.css=30d\"]",
+            ),
         }
     }
     let is_stale = words.first().is_some_and(|word| word.starts_with('-') || *word == "epoch");
@@ -140,7 +150,9 @@ pub(super) fn cache_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<
         (Some(age), true) => Some(CacheControl::Expires(written_duration(age * 1000))),
         (Some(age), false) => {
             let others: Vec<&str> = added.into_iter().filter(|value| *value != format!("max-age={age}")).collect();
-            Some(CacheControl::Directives([&[format!("max-age={age}").as_str()], others.as_slice()].concat().join(", ")))
+            Some(CacheControl::Directives(
+                [&[format!("max-age={age}").as_str()], others.as_slice()].concat().join(", "),
+            ))
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn set<'tree>(
                 continue;
             }
             "strict-transport-security" | "alt-svc" if is_without_effect(server, field) => continue,
+            _ if is_decided(settings, field) => continue,
             "content-length" | "date" | "connection" | "transfer-encoding" => {
                 server.notes().lost(field, "Serow sends this field itself");
                 continue;
@@ -61,7 +62,9 @@ pub(crate) fn set<'tree>(
     if !matches!(handler.kind, HandlerKind::Files | HandlerKind::Php) && settings.nearest_one("expires").is_some() {
         let value = cache_control(server, settings).map(|value| match value {
             CacheControl::Directives(value) => value,
-            CacheControl::Expires(time) => format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default()),
+            CacheControl::Expires(time) => {
+                format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default())
+            }
         });
         rules.extend(value.map(|value| rule("set", "Cache-Control", value, true)));
     }
@@ -90,4 +93,9 @@ fn is_without_effect(server: &Server<'_, '_>, field: &Directive) -> bool {
         server.notes().no_line(field, "Serow tells clients about HTTP/3 itself");
     }
     is_alternative
+}
+
+/// Whether the field is one of the decision of `auth_request`, which `forward-auth` copies.
+fn is_decided(settings: &Scope<'_>, field: &Directive) -> bool {
+    settings.nearest("auth_request_set").iter().any(|set| set.word(0).is_some() && set.word(0) == field.word(1))
 }

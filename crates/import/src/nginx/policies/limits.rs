@@ -1,9 +1,6 @@
 //! Limits of requests and connections.
 
-use super::super::{
-    scope::Scope,
-    server::Server,
-};
+use super::super::{scope::Scope, server::Server};
 use crate::settings::{table::Table, value::Value};
 
 /// Sets which limits apply.
@@ -11,7 +8,11 @@ pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, ta
     let notes = server.notes();
     let mut names = Vec::new();
     for limit in settings.nearest("limit_req") {
-        match server.import.limit(limit, settings.nearest_one("limit_req_status"), settings.is_on("limit_req_dry_run") == Some(true)) {
+        match server.import.limit(
+            limit,
+            settings.nearest_one("limit_req_status"),
+            settings.is_on("limit_req_dry_run") == Some(true),
+        ) {
             Ok(name) => names.push(name),
             Err(why) => notes.lost(limit, why),
         }
@@ -41,7 +42,9 @@ pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, ta
                     notes.differs(limit, "further requests get 429; nginx sends 503");
                 }
             }
-            (Some("$server_name"), Some(_)) => notes.lost(limit, "Serow limits the requests of a client, not those of a site"),
+            (Some("$server_name"), Some(_)) => {
+                notes.lost(limit, "Serow limits the requests of a client, not those of a site")
+            }
             (Some(key), Some(_)) => notes.lost(limit, format!("Serow counts the requests of a client, not by {key}")),
             _ => notes.lost(limit, "there is no `limit_conn_zone` for it"),
         }

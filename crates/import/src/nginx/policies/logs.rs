@@ -93,7 +93,9 @@ fn format_text(server: &Server<'_, '_>, variables: &Variables, format: &Directiv
     let mut text = Text::default();
     for word in format.texts().skip(1) {
         match word.strip_prefix("escape=") {
-            Some("json") => server.notes().differs(format, "values are escaped as in the format combined: \"json\" is a format of Serow's own"),
+            Some("json") => server
+                .notes()
+                .differs(format, "values are escaped as in the format combined: \"json\" is a format of Serow's own"),
             Some(_) => {}
             None => text.push_text(&Text::of(word)),
         }

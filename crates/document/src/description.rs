@@ -2,27 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::tables::kinds;
-
 /// Explains the keys of a schema to readers of the file.
-pub(crate) fn explain(schema: &mut Value) {
+pub fn explain(schema: &mut Value, is_key: fn(&str) -> bool) {
     match schema {
         Value::Object(entries) => {
-            if let Some(text) = entries.get("description").and_then(Value::as_str).map(of_key) {
+            if let Some(text) = entries.get("description").and_then(Value::as_str).map(|text| of_key(text, is_key)) {
                 entries.insert("description".to_owned(), json!(text));
             }
-            entries.values_mut().for_each(explain);
+            entries.values_mut().for_each(|schema| explain(schema, is_key));
         }
-        Value::Array(elements) => elements.iter_mut().for_each(explain),
+        Value::Array(elements) => elements.iter_mut().for_each(|schema| explain(schema, is_key)),
         _ => (),
     }
 }
 
 /// The explanation of a key.
-pub(crate) fn of_key(documentation: &str) -> String {
+pub fn of_key(documentation: &str, is_key: fn(&str) -> bool) -> String {
     let paragraphs = documentation.split("\n\n").map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "));
     let text = paragraphs.map(|paragraph| paragraph_of_key(&paragraph)).collect::<Vec<_>>().join("\n\n");
-    keys_in_place_of_options(&text.replace("(repeatable", "(one, or several in an array"))
+    keys_in_place_of_options(&text.replace("(repeatable", "(one, or several in an array"), is_key)
 }
 
 /// Defaults without a value stand in brackets.
@@ -34,14 +32,14 @@ fn paragraph_of_key(paragraph: &str) -> String {
 }
 
 /// `--listen` is the key `listen`; options without a key stay.
-fn keys_in_place_of_options(text: &str) -> String {
+fn keys_in_place_of_options(text: &str, is_key: fn(&str) -> bool) -> String {
     let mut parts = text.split("--");
     let mut result = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let is_name = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-');
         let end = part.find(|character| !is_name(character)).unwrap_or(part.len());
         let (name, rest) = part.split_at(end);
-        match kinds::is_key(name) {
+        match is_key(name) {
             true => result.push_str(&format!("`{name}`{rest}")),
             false => result.push_str(&format!("--{part}")),
         }
@@ -64,7 +62,7 @@ mod tests {
             ("Where --tls-client-ca is given, not --json.", "Where `tls-client-ca` is given, not --json."),
             ("curl --http2-prior-knowledge", "curl --http2-prior-knowledge"),
         ] {
-            assert_eq!(of_key(text), expected);
+            assert_eq!(of_key(text, |key| matches!(key, "listen" | "tls-client-ca")), expected);
         }
     }
 }

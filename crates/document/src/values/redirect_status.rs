@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use crate::values::{SettingValue, Unquoted, in_settings_file};
+use super::{SettingValue, Unquoted, in_settings_file};
 
 /// The status of a redirect (RFC 9110 §15.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

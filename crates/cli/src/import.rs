@@ -1,0 +1,111 @@
+//! `serow import`: a settings file from the configuration of nginx.
+
+use std::{
+    error::Error,
+    fmt,
+    fs::OpenOptions,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use serow_import::{
+    Imported,
+    grammar::{disk::Disk, error::ImportError as GrammarError},
+};
+
+use crate::{
+    application_host::application_host,
+    arguments::{DEFAULT_SETTINGS_FILE, ImportArguments},
+    command_error::CommandError,
+};
+
+/// Writes the settings and the report.
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
+    let main = &arguments.file;
+    let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = std::path::absolute(arguments.prefix.as_deref().unwrap_or(folder)).map_err(CommandError::output)?;
+    let imported = serow_import::nginx(main, &prefix, &Disk).map_err(ImportError::Syntax)?;
+    let report = if arguments.all { imported.report.all() } else { imported.report.to_string() };
+    match &arguments.output {
+        _ if arguments.check => {
+            print(&report)?;
+            check(&imported, main)?;
+        }
+        None => {
+            print(&imported.settings)?;
+            eprint!("{report}");
+        }
+        Some(path) => {
+            // Without `create_new`, another process could have written it meanwhile.
+            let file = OpenOptions::new().write(true).create_new(true).open(path);
+            file.and_then(|mut file| file.write_all(imported.settings.as_bytes())).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::AlreadyExists => ImportError::Exists(path.clone()),
+                    _ => ImportError::Write(path.clone(), error),
+                }
+            })?;
+            print(&report)?;
+            print(&format!("{} is written. Next: serow check -c {0}\n", path.display()))?;
+        }
+    }
+    match imported.report.counts() {
+        [_, _, _, 0] => Ok(()),
+        [_, _, _, lost] => Err(ImportError::Lost(lost).into()),
+    }
+}
+
+fn print(text: &str) -> Result<(), CommandError> {
+    io::stdout().write_all(text.as_bytes()).map_err(CommandError::output)
+}
+
+/// Checks the settings as `serow check` does, as if they stood beside the configuration.
+fn check(imported: &Imported, main: &Path) -> Result<(), CommandError> {
+    let path = main.with_file_name(DEFAULT_SETTINGS_FILE);
+    let settings = imported.settings.clone().into_bytes();
+    serow_assembly::of_bytes(&path, settings, &application_host()).map_err(CommandError::from)?;
+    print(&format!("The settings for {} are valid.\n", main.display()))
+}
+
+/// A failed import.
+#[derive(Debug)]
+enum ImportError {
+    /// The configuration cannot be read.
+    Syntax(GrammarError),
+    /// The settings file exists.
+    Exists(PathBuf),
+    /// The settings file cannot be written.
+    Write(PathBuf, io::Error),
+    /// So many directives are not translated.
+    Lost(usize),
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(error) => write!(formatter, "{error}"),
+            Self::Exists(path) => {
+                write!(formatter, "{} exists: remove it, or name another file with -o", path.display())
+            }
+            Self::Write(path, _) => write!(formatter, "cannot write {}", path.display()),
+            Self::Lost(1) => formatter.write_str("1 directive is not translated: the report names it, with the reason"),
+            Self::Lost(count) => {
+                write!(formatter, "{count} directives are not translated: the report names each, with the reason")
+            }
+        }
+    }
+}
+
+impl Error for ImportError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Write(_, error) => Some(error),
+            Self::Syntax(_) | Self::Exists(_) | Self::Lost(_) => None,
+        }
+    }
+}
+
+impl From<ImportError> for CommandError {
+    fn from(error: ImportError) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}

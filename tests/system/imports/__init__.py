@@ -1,0 +1,1 @@
+"""Random configurations in nginx, and in Serow as `serow import` translates them."""
