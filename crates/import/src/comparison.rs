@@ -110,7 +110,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
     let (original, _) = reading::read(main, prefix, &Disk)?;
     let folder = Folder::new()?;
     for name in ["nginx", "serow"] {
-        fs::create_dir(folder.path().join(name))?;
+        fs::create_dir_all(folder.path().join(name).join("cache"))?;
     }
     let mut origins = Origins::default();
     let mut rehearsal = Rehearsal::new(&original, prefix, &folder, &mut origins)?;

@@ -51,12 +51,14 @@ impl Server {
         Ok(())
     }
 
-    /// The end of what it wrote.
+    /// The beginning and the end of what it wrote.
     fn said(&self) -> String {
         let text = fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(12)..].join("\n")
+        let first = lines.len().min(MAX_LINES);
+        let last = lines.len().saturating_sub(MAX_LINES).max(first);
+        [&lines[..first], &lines[last..]].concat().join("\n")
     }
 
     /// What has become of it, if it has ended.
@@ -100,10 +102,12 @@ pub(super) fn make_valid(
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let message = text.lines().find(|line| line.contains("[emerg]")).unwrap_or(text.trim());
-        let message = message.split("[emerg] ").last().unwrap_or(message).to_owned();
+        // Its process and thread stand before the message.
+        let message = message.split("[emerg] ").last().unwrap_or(message);
+        let message = message.split_once("#").and_then(|(_, rest)| rest.split_once(": ")).map_or(message, |(_, rest)| rest).to_owned();
         let before = removed.len();
         if let Some(name) = message.strip_prefix("unknown \"").and_then(|rest| rest.strip_suffix("\" variable")) {
-            remove(directives, &|directive| directive.texts().any(|word| word.contains(&format!("${name}"))), &message, &mut removed);
+            remove(directives, &|directive| directive.texts().any(|word| word.contains(&format!("${name}")) || word.contains(&format!("${{{name}}}"))), &message, &mut removed);
         } else if let Some((why, line)) = message.rsplit_once(':').and_then(|(start, line)| {
             Some((start.rsplit_once(" in ")?.0, line.parse::<usize>().ok()?))
         }) && let Some(number) = written.directive_of(line).filter(|number| *number != usize::MAX)
@@ -141,5 +145,7 @@ fn remove(directives: &mut Vec<Directive>, is_refused: &dyn Fn(&Directive) -> bo
 
 /// Enough for configurations of other builds of nginx.
 const MAX_REMOVED: usize = 200;
+/// The first error, and the last one.
+const MAX_LINES: usize = 12;
 const START: Duration = Duration::from_secs(10);
 const END: Duration = Duration::from_secs(3);
