@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use serow_message::{Scheme, Served, TrustedProxies};
+use serow_message::{ClientField, Scheme, Served, TrustedProxies};
 
 use super::secret_arguments::SecretArguments;
 
@@ -17,6 +17,8 @@ pub struct ClientRules {
     /// Those for the requests of some routes instead, by the number of the route ([`Served::route`]). Empty if all
     /// routes have the same.
     pub of_routes: Vec<Option<TrustedProxies>>,
+    /// The field in which the proxies for all requests name the client.
+    pub client_field: ClientField,
     /// Whether access control notes users and limits, for `$remote_user`, `$limit_name` and `$limit_status`.
     pub has_notes: bool,
     /// Arguments of queries that are tokens: lines have stars in the place of their values.
@@ -41,7 +43,12 @@ impl ClientRules {
         let trusted = of_route.unwrap_or(&self.trusted);
         let Some(request) = served.request.filter(|_| !trusted.is_empty()) else { return (None, None) };
         let (headers, connection) = (&request.headers, served.connection);
-        (trusted.named_client(headers, connection), trusted.named_scheme(headers, connection))
+        let client = match self.client_field.named(&self.trusted, headers, connection) {
+            None => trusted.named_client(headers, connection),
+            // A route may trust fewer.
+            Some(client) => client.filter(|_| trusted.contains(connection.peer())),
+        };
+        (client, trusted.named_scheme(headers, connection))
     }
 }
 

@@ -14,6 +14,7 @@ use serow_config::{
     values::AdminSocket,
 };
 use serow_limits::Bans;
+use serow_message::ClientField;
 use serow_net::inheritance;
 use serow_proxy::TrustedProxies;
 use serow_site::Redirected;
@@ -106,6 +107,7 @@ impl ServerSettings {
         let server = server.proxy_protocol(proxy_protocol(&listening));
         let server = server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts));
         let trusted: TrustedProxies = listening.trust.iter().map(|network| network.0).collect();
+        let client_field = listening.trust_header.as_deref().map(ClientField::new).unwrap_or_default();
         let bans = Bans::new(trusted.clone());
         let server = server.clients(client_rules(&limits, bans.clone(), trusted.clone()));
         let server = server.versions(versions(&http)).pacing(http.pacing.0);
@@ -125,7 +127,7 @@ impl ServerSettings {
             admin_token,
             level: level(logging.log_level),
             access_log: None,
-            clients: ClientRules::of_all(trusted),
+            clients: ClientRules { client_field, ..ClientRules::of_all(trusted) },
             bans,
             workers,
             http3: http.http3.is_on(),

@@ -9,9 +9,10 @@ use serow_admin::{AccessCounts, AdminEndpoint, CountedRoutes, Sources, Subject};
 use serow_assembly::{Encryption, ServerSettings};
 use serow_config::values::AdminSocket;
 use serow_limits::Bans;
+use serow_message::ClientField;
 use serow_processes::Reloader;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_site::{Application, CacheStore, MaintenanceSwitch, Sites};
+use serow_site::{Application, CacheStore, ClientAdmission, MaintenanceSwitch, Sites};
 
 use crate::{
     announcement::{self, announce},
@@ -31,7 +32,8 @@ pub(crate) struct Serving {
     log: Option<AccessLog>,
     certificates: Option<CertificateManager>,
     /// Proxies that may name the client.
-    trusted: TrustedProxies,
+    /// The proxies that may name the client, and the field in which they do.
+    trusted: (TrustedProxies, ClientField),
     /// Clients that are refused.
     bans: Bans,
     /// How many descriptors the workers need.
@@ -74,7 +76,7 @@ impl Serving {
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, serow_assembly::listening);
         encryption.iter().for_each(Encryption::warn_of_dates);
-        let trusted = clients.trusted.clone();
+        let trusted = (clients.trusted.clone(), clients.client_field.clone());
         let log = AccessLog::open_if(access_log)?.map(|log| log.clients(clients));
         if let Some(log) = &log {
             let logs = log.logs();
@@ -134,7 +136,9 @@ impl Serving {
         policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
         descriptors::require(descriptors)?;
-        let outcome = serow_site::start(server, sites, policy, maintenance, bans, trusted).and_then(|server| {
+        let (trusted, client_field) = trusted;
+        let admission = ClientAdmission { maintenance, bans, trusted, client_field };
+        let outcome = serow_site::start(server, sites, policy, admission).and_then(|server| {
             announce(&announcement);
             serow_supervisor::tell_parent("READY=1");
             server.wait()

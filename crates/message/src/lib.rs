@@ -74,6 +74,8 @@ mod certificate_name;
 #[cfg(feature = "std")]
 mod claims;
 #[cfg(feature = "std")]
+mod client_field;
+#[cfg(feature = "std")]
 mod client_network;
 #[cfg(feature = "std")]
 mod client_target;
@@ -145,6 +147,7 @@ pub use self::{
     cache_status::{CacheStatus, ForwardReason, HitState},
     certificate_name::{CertificateName, CertificateNameError},
     claims::{ClaimSource, Claims},
+    client_field::ClientField,
     client_network::{ClientNetwork, ClientNetworkError},
     client_target::ClientTarget,
     connection::{Connection, Encryption, HandshakeStage, Peer, PeerCredentials, Scheme},

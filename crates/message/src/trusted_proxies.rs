@@ -178,7 +178,7 @@ impl FromIterator<Network> for TrustedProxies {
 }
 
 /// An address in X-Forwarded-For; some proxies add its port or brackets.
-fn address(text: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address(text: &[u8]) -> Option<IpAddr> {
     let text = str::from_utf8(text).ok()?;
     let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let address = bracketed.unwrap_or(text).parse().ok();

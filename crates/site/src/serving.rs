@@ -1,11 +1,9 @@
 //! Serving, with what TLS needs around the handler.
 
 use serow::{Address, BoundServer, Handler, RunningServer};
-use serow_gateway::TrustedProxies;
-use serow_limits::Bans;
 
 use crate::{
-    MaintenanceSwitch, Sites,
+    Sites,
     site_handler::{ClientAdmission, SiteHandler},
     to_tls::TlsPolicy,
 };
@@ -21,12 +19,10 @@ pub fn start(
     server: BoundServer,
     sites: Sites,
     policy: TlsPolicy,
-    maintenance: MaintenanceSwitch,
-    bans: Bans,
-    trusted: TrustedProxies,
+    admission: ClientAdmission,
 ) -> Result<RunningServer, serow::Error> {
     let port = tls_port(&server);
-    server.start(handler(sites, policy, port, ClientAdmission { maintenance, bans, trusted }))
+    server.start(handler(sites, policy, port, admission))
 }
 
 /// The handler of all requests to these sites: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.

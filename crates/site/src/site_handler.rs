@@ -6,6 +6,7 @@ use serow::{Handler, Request, Response, StatusCode};
 use serow_acme::HttpChallenges;
 use serow_gateway::{TrustedProxies, error_page};
 use serow_limits::Bans;
+use serow_message::ClientField;
 use serow_net::monotonic;
 
 use crate::{
@@ -36,6 +37,8 @@ pub struct ClientAdmission {
     pub bans: Bans,
     /// Proxies that may name the client and its scheme.
     pub trusted: TrustedProxies,
+    /// The field in which they name the client.
+    pub client_field: ClientField,
 }
 
 impl ClientAdmission {
@@ -59,13 +62,15 @@ impl SiteHandler {
 
     #[inline]
     fn respond(&self, mut request: Request) -> SiteResponse {
+        // Before anything that a client has written removes it.
+        self.admission.client_field.settle(&self.admission.trusted, &mut request);
         received_request::admit(&mut request);
         if let Some(challenges) = &self.challenges
             && let Some(text) = challenges.answer(request.target.path())
         {
             return SiteResponse::Ready(Some(Response::text(text)));
         }
-        let ClientAdmission { maintenance, bans, trusted } = &self.admission;
+        let ClientAdmission { maintenance, bans, trusted, .. } = &self.admission;
         if !bans.is_empty()
             && let Some(refusal) = self.admission.refusal_of_banned(&request)
         {
@@ -93,6 +98,7 @@ impl Handler for SiteHandler {
 
     #[cold]
     fn note_refused(&self, request: &mut Request) {
+        self.admission.client_field.settle(&self.admission.trusted, request);
         self.sites.note_route(request);
     }
 }

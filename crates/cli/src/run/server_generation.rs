@@ -6,7 +6,7 @@ use rustix::process::geteuid;
 use serde_json::Value;
 use serow::{BoundServer, RunningServer};
 use serow_access::{FileWatch, PasswordChecker, jwt::KeyFetcher, openid::ProviderThread};
-use serow_access_log::{AccessLogs, CountingLog, LogMakers, WorkerLog};
+use serow_access_log::{AccessLogs, ClientRules, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_assembly::{Configuration, Encryption, ServedFolder, open_to_changes};
@@ -14,7 +14,7 @@ use serow_fleet::{Fleet, FleetThread};
 use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::{Application, CacheWriter, MaintenanceSwitch};
+use serow_site::{Application, CacheWriter, ClientAdmission, MaintenanceSwitch};
 use serow_supervisor::master::{AdminPlace, GenerationSetup, GenerationTerms, Parent, SharedState};
 
 use super::{
@@ -200,8 +200,9 @@ impl ServerGeneration {
         let certificates = certificates.map(CertificateManager::start).transpose()?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
         policy.challenges = challenges;
-        let trusted = settings.clients.trusted;
-        let mut server = serow_site::start(server, site, policy, maintenance, settings.bans, trusted)?;
+        let ClientRules { trusted, client_field, .. } = settings.clients;
+        let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
+        let mut server = serow_site::start(server, site, policy, admission)?;
         orders.end_of_accepting = Some(server.end_of_accepting());
         let helpers = (certificates, background_tasks, workers, access, cache_writer);
         Ok(Started { server, sources, terms, orders, helpers, logs })

@@ -3,8 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    io::Write,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener},
     path::Path,
+    thread,
 };
 
 use crate::running::{Answer, Running, exchange, lines_of, serow, site};
@@ -178,4 +180,75 @@ fn routes_ignore_forged_fields_of_peers_that_are_not_trusted() {
             assert!(text.contains("\r\n\r\n127.0.0.1 http no"), "{trust} {path}: {text}");
         }
     }
+}
+
+#[test]
+fn another_field_names_the_client_for_the_log_routes_and_servers() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let origin = origin();
+    let settings = format!(
+        "trust = \"127.0.0.1\"\ntrust-header = \"CF-Connecting-IP\"\n[[site]]\n\
+         [[site.route]]\npath = \"/nobody/*\"\nproxy = {{ servers = \"{origin}\", trust = [] }}\n\
+         [[site.route]]\npath = \"/*\"\nwhen = {{ client = \"192.0.2.0/24\" }}\nheaders = {{ X-Client = \"$remote_addr\" }}\n\
+         proxy = {{ servers = \"{origin}\" }}\n\
+         [[site.route]]\npath = \"/*\"\nrespond = {{ status = 403 }}\n"
+    );
+    let server = run(folder.path(), &settings);
+    let forged = "X-Forwarded-For: 192.0.2.9\r\n";
+    let cases = [
+        ("CF-Connecting-IP: 192.0.2.7\r\n", 200, "192.0.2.7"),
+        // A name that the client gives to its connection's fields removes nothing.
+        ("cf-connecting-ip: 192.0.2.7\r\nConnection: cf-connecting-ip\r\n", 200, "192.0.2.7"),
+        ("", 403, "127.0.0.1"),
+        ("CF-Connecting-IP: 192.0.2.7, 192.0.2.8\r\n", 403, "127.0.0.1"),
+        ("CF-Connecting-IP: unknown\r\n", 403, "127.0.0.1"),
+    ];
+    for (fields, status, client) in cases {
+        let answer = server.ask("/a", &format!("{forged}{fields}"));
+        assert_eq!(answer.status(), status, "{fields}");
+        if status == 200 {
+            assert_eq!(answer.field("x-client"), Some(client));
+            let head = answer.text().to_ascii_lowercase();
+            assert!(head.contains(&format!("x-forwarded-for: {client}, 127.0.0.1\r\n")), "{head}");
+        }
+    }
+    let answer = server.ask("/nobody/a", &format!("{forged}CF-Connecting-IP: 192.0.2.7\r\n"));
+    assert!(answer.text().to_ascii_lowercase().contains("x-forwarded-for: 127.0.0.1\r\n"), "{}", answer.text());
+    let clients = cases.iter().map(|(_, _, client)| *client).chain(["127.0.0.1"]);
+    for (line, client) in lines_of(&log, cases.len() + 1).iter().zip(clients) {
+        assert!(line.starts_with(&format!("{client}|")), "{line}");
+    }
+}
+
+#[test]
+fn the_field_of_clients_that_are_not_trusted_is_removed() {
+    let folder = site();
+    let settings = format!(
+        "trust = \"10.0.0.0/8\"\ntrust-header = \"X-Client-Address\"\n[[site]]\nproxy = {{ servers = \"{}\" }}\n",
+        origin()
+    );
+    let server = run(folder.path(), &settings);
+    let answer = server.ask("/a", "X-Client-Address: 192.0.2.7\r\nX-Forwarded-For: 192.0.2.9\r\n");
+    let head = answer.text().to_ascii_lowercase();
+    assert!(head.contains("x-forwarded-for: 127.0.0.1\r\n") && !head.contains("192.0.2."), "{head}");
+}
+
+/// A server that responds with the head of the request.
+pub(crate) fn origin() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count > 0) {
+                head.push(byte[0]);
+            }
+            let length = head.len();
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            let _ = stream.write_all(&head);
+        }
+    });
+    address
 }

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use serow_document::{Place, Problem, Problems};
+use serow_message::{KnownHeader, is_token_byte};
 
 use super::{acme, admin, sites, tls, upstream};
 use crate::{
     SettingError,
     listeners::{listeners, refuse_duplicates},
-    options::{AcmeOptions, GeneralOptions},
+    options::{AcmeOptions, GeneralOptions, ListeningOptions},
     paths,
     site_addresses::SiteAddresses,
     tables::{
@@ -50,12 +51,31 @@ fn general(options: &GeneralOptions) -> Result<(), SettingError> {
     acme(&options.acme)?;
     tls(&options.tls, has_acme)?;
     admin(&options.admin)?;
+    client_field(&options.listening)?;
     // Without an address, the system may have sockets for the server.
     if options.listening.listen.is_empty() {
         return Ok(());
     }
     let (listeners, _) = listeners(&options.listening, &options.tls, has_acme || !options.tls.tls.is_empty(), &[])?;
     refuse_duplicates(&listeners, options.admin.admin.as_ref().and_then(AdminSocket::address))
+}
+
+/// Refuses a field that cannot have the address of the client, and one that nobody is trusted to send.
+fn client_field(options: &ListeningOptions) -> Result<(), SettingError> {
+    let Some(name) = &options.trust_header else { return Ok(()) };
+    let refuse = |text: &str| Err(SettingError::new("trust-header", format!("`trust-header`{text}")));
+    // Other fields that the server knows mean something else.
+    let known = KnownHeader::recognise(name.as_bytes());
+    let is_possible = known.is_none_or(|known| known == KnownHeader::XForwardedFor);
+    if name.is_empty() || !name.bytes().all(is_token_byte) || !is_possible {
+        return refuse(&format!(": {name:?} does not name a client: write a field such as \"CF-Connecting-IP\""));
+    }
+    if options.trust.is_empty() {
+        return refuse(
+            " needs `trust`, with the networks of the proxies that send the field: clients may send it as well",
+        );
+    }
+    Ok(())
 }
 
 /// Refuses a group without a user.

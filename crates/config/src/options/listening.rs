@@ -71,4 +71,13 @@ pub struct ListeningOptions {
     /// this option, applications (but nothing else) trust programs on this machine.
     #[arg(long, value_name = "ADDRESS[/BITS]")]
     pub trust: Vec<NetworkRule>,
+
+    /// Header field in which trusted proxies name the client, such as CF-Connecting-IP or X-Real-IP [default:
+    /// X-Forwarded-For]
+    ///
+    /// It has a single address; with another value, the proxy counts as the client. X-Forwarded-For of these proxies is
+    /// ignored, and applications and upstream servers receive the client there as always. The field of clients that are not
+    /// trusted is removed. It is for the proxies of --trust, not for those of `trust` in a route.
+    #[arg(long, value_name = "FIELD", requires = "trust")]
+    pub trust_header: Option<String>,
 }

@@ -111,7 +111,7 @@ const WORDS: &[(&str, &str)] = &[
     ("proxy_ssl_verify", "`server-insecure` in an [[upstream]]; certificates are verified unless it is true"),
     ("proxy_temp_path", "the environment variable TMPDIR, for bodies of requests and responses"),
     ("random", "`balance` in an [[upstream]]"),
-    ("real_ip_header", "`trust`, at the root: the networks whose X-Forwarded-For names the client"),
+    ("real_ip_header", "`trust-header`, at the root; without it, X-Forwarded-For"),
     ("real_ip_recursive", "not needed: `trust` always skips the trusted addresses in X-Forwarded-For"),
     ("resolver", "not needed: names of servers are resolved with /etc/resolv.conf, again when they expire"),
     ("return", "`respond` or `redirect` in a [[site.route]]"),

@@ -154,7 +154,7 @@ impl<'tree> Content<'tree> {
         let mut before: Vec<String> = Vec::new();
         for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
             let file = format!("{}${{uri}}{name}", folder.path.trim_end_matches('/'));
-            if flow.server.has_location_for_index(name, &self.scope) {
+            if matching.excludes_files_below() || flow.server.has_location_for_index(name, &self.scope) {
                 let patterns = [vec![file.clone()], before.clone()].concat();
                 let condition = matching::Condition { kind: "file", name: String::new(), patterns };
                 let Some(folders) = matching.and_expression(&slash) else { continue };

@@ -67,6 +67,15 @@ impl Match {
         }
     }
 
+    /// Whether it takes folders without the files in them: an exact path, or an expression with an end.
+    pub(crate) fn excludes_files_below(&self) -> bool {
+        match &self.paths {
+            Paths::Exact(path) => path.ends_with('/'),
+            Paths::Prefix(_) => false,
+            Paths::Expression(pattern) => pattern.may_end_with_slash(),
+        }
+    }
+
     /// The prefix of paths that it takes.
     pub(crate) fn prefix(&self) -> Option<&str> {
         match &self.paths {

@@ -150,6 +150,11 @@ impl Pattern {
             .map(|start| format!("{start}*"))
     }
 
+    /// Whether it has an end, and paths with a slash at their end may match.
+    pub(crate) fn may_end_with_slash(&self) -> bool {
+        self.expression.ends_with('$') && self.as_paths().is_none()
+    }
+
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
         COMPILED.with_borrow_mut(|compiled| {

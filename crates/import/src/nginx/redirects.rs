@@ -133,6 +133,12 @@ pub(super) fn of_rewrite<'tree>(
             let again = vec![("to".to_owned(), Value::Text(path)), ("restart".to_owned(), Value::Bool(true))];
             route.table.set("rewrite", Value::Table(again));
             flow.push(route, directive);
+            if flow.server.has_path_steps() {
+                flow.server.notes().differs(
+                    directive,
+                    "the rewrites of the server are tried again for the new path; nginx only looks for the location again",
+                );
+            }
             Ok(())
         }
         ("", Some(_)) => {

@@ -79,6 +79,21 @@ impl<'a, 'tree> Server<'a, 'tree> {
         self.notes().lost_with_all(directive, &why.into());
     }
 
+    /// Whether the server has rewrites of its own, which look at the path.
+    pub(crate) fn has_path_steps(&self) -> bool {
+        let looks_at_path =
+            |word: &str| ["$uri", "$document_uri", "$arg", "-f", "-d", "-e"].iter().any(|part| word.contains(part));
+        let is_step = |directive: &Directive| match directive.name() {
+            "rewrite" => true,
+            "if" => {
+                directive.texts().any(looks_at_path)
+                    || directive.children().iter().any(|inner| inner.name() == "rewrite" && inner.word(0) != Some("^"))
+            }
+            _ => false,
+        };
+        self.scope.directives.iter().any(is_step)
+    }
+
     /// The routes of the server, in their order.
     pub(crate) fn routes(&'a self) -> Vec<Route> {
         let mut variables = self.import.variables.borrow().clone();
@@ -149,7 +164,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
             if flow.routes.iter().any(leads_on) {
                 self.notes()
                     .lost(location.directive, "an internal location that leads to other locations has no translation");
-                flow.routes.retain(|route| !leads_on(route));
+                flow.routes.clear();
             }
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
             let handler = Handler::responding(404);

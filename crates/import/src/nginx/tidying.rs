@@ -115,13 +115,14 @@ fn lead_to_internal(routes: &mut Vec<Table>) {
 /// Removes routes that no request gets to, since one before them takes all of theirs: `serow check` refuses such routes.
 fn prune(routes: &mut Vec<Table>) {
     // Paths that are taken under conditions; without conditions, those of all requests.
-    let mut taken: Vec<([Option<Value>; 2], String)> = Vec::new();
+    let mut taken: Vec<([Option<Value>; 3], String)> = Vec::new();
     routes.retain_mut(|route| {
-        if route.get("name").is_some() || route.get("internal").is_some() {
+        if route.get("name").is_some() {
             return true;
         }
         let paths = paths(route);
-        let conditions = ["when", "methods"].map(|key| route.get(key).cloned());
+        // Requests of clients do not get to internal routes, and those of responses only to them.
+        let conditions = ["internal", "when", "methods"].map(|key| route.get(key).cloned());
         let is_taken = |path: &String| {
             taken
                 .iter()
