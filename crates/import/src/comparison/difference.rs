@@ -144,7 +144,7 @@ fn value(answer: &Answer, field: &str, request: &Request, names: &Names) -> Opti
             parts.dedup();
             parts.join(", ")
         }
-        _ => names.named(&value),
+        _ => names.lasting(&value),
     })
 }
 
@@ -199,7 +199,7 @@ fn is_compared_variable(name: &str, named: &Named) -> bool {
 fn of_origin(received: &Received, name: &str, names: &Names) -> String {
     let values: Vec<&str> =
         received.fields.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str()).collect();
-    let value = names.named(&values.join(", "));
+    let value = names.lasting(&values.join(", "));
     // A program cannot tell a variable without a value from one that is missing.
     if value.is_empty() { "–".to_owned() } else { value }
 }

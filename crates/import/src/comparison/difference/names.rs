@@ -52,6 +52,18 @@ impl Names {
         text
     }
 
+    /// A field's value with the original names, and without what differs in each request.
+    pub(in super::super) fn lasting(&self, value: &str) -> String {
+        let is_id = value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let digits = value.trim_start_matches("t=");
+        let is_time = digits.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        match (is_id, is_time) {
+            (true, _) => "an identifier".to_owned(),
+            (_, true) => "a time".to_owned(),
+            _ => self.named(value),
+        }
+    }
+
     /// The upstream of a server, or the server itself: which of its servers an upstream chooses is up to it.
     pub(in super::super) fn group(&self, origin: &str) -> String {
         let found = self.groups.iter().find(|(server, _)| server == origin);
@@ -96,6 +108,8 @@ mod tests {
         assert_eq!(names().named("http://127.0.0.1:40003/x"), "http://app:3000/x");
         assert_eq!(names().named("h:40001"), "h:80");
         assert_eq!(names().named("40002"), "80");
+        assert_eq!(names().lasting("00f3de756ff54216b8c65e6437fd538e"), "an identifier");
+        assert_eq!(names().lasting("t=1700000000.123"), "a time");
         assert_eq!(names().group("app:3000"), "apps");
     }
 

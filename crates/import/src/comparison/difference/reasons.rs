@@ -61,6 +61,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
         ("200", "304") if request.field("if-modified-since").is_some() => Some("304 also for dates later than the file's"),
         ("200", "404") if context.ends_at_page && has_extension => Some("start pages are not sent in the place of images and scripts"),
+        ("404", "405") if !context.is_of_origin && !matches!(request.method.as_str(), "GET" | "HEAD") => {
+            Some("405 for methods that files do not have, also where there is none")
+        }
         ("405", "200" | "204") if request.method == "OPTIONS" => Some("OPTIONS has an answer (RFC 9110 §9.3.7)"),
         _ => None,
     }
@@ -106,10 +109,15 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request) -> Option<&'s
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
         "target" if path.contains("//") => Some("applications get repeated slashes as they were sent"),
         "target" if path.contains('%') && decoded(nginx) == decoded(serow) => Some("applications get encoded letters as they were sent"),
+        name if name.ends_with("port") && is_number(nginx) && is_number(serow) => Some("the client has another port"),
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
         "x-forwarded-for" if request.field("x-forwarded-for").is_some() => Some("what a client claims in X-Forwarded-For is not passed on"),
         _ => None,
     }
+}
+
+fn is_number(text: &str) -> bool {
+    text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn decoded(text: &str) -> String {

@@ -72,6 +72,11 @@ impl Paths {
         moved
     }
 
+    /// The folder that nginx takes if the configuration names none.
+    pub(super) fn html(&self) -> String {
+        self.folder.join("html").display().to_string()
+    }
+
     /// The folder for all that is missing.
     pub(super) fn files(&self) -> String {
         self.folder.join("files").display().to_string()

@@ -29,6 +29,11 @@ pub(in crate::comparison) const FILES: &[&str] = &[
 pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
     let files = paths.files();
     let mut written = BTreeSet::new();
+    // The folder of locations without `root`.
+    let html = paths.html();
+    for name in FILES {
+        write_file(&html, &format!("{html}/{name}"), &mut written)?;
+    }
     for site in sites::of(directives) {
         let names = names_of(&site);
         for location in &site.locations {
