@@ -116,6 +116,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
     let mut rehearsal = Rehearsal::new(&original, prefix, &folder, &mut origins)?;
     let refused = servers::make_valid(&programs.nginx, folder.path(), &mut rehearsal.directives)
         .map_err(|message| ComparisonError::Server(format!("nginx refuses the configuration: {message}")))?;
+    rehearsal.forget_unused_listeners();
     let mut nginx = start_nginx(&programs.nginx, &folder, &rehearsal)?;
     let mut serow = start_serow(&programs.serow, &folder, &rehearsal)?;
     let requests = requests::of(&rehearsal);
@@ -125,7 +126,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
     let mut comparison = Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
     let mut clients = [Client::default(), Client::default()];
     for request in &requests.requests {
-        let Some(listener) = rehearsal.listeners.get(request.listener) else { continue };
+        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else { continue };
         origins.take();
         let of_nginx = clients[0].send(listener.nginx, listener.is_tls, request);
         let nginx_received = origins.take();
@@ -149,7 +150,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
 }
 
 fn start_nginx(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result<Server, ComparisonError> {
-    let ports: Vec<u16> = rehearsal.listeners.iter().map(|listener| listener.nginx).collect();
+    let ports: Vec<u16> = rehearsal.used().map(|listener| listener.nginx).collect();
     let mut command = Command::new(program);
     command.arg("-p").arg(folder.path()).arg("-c").arg(folder.path().join("nginx.conf"));
     Server::start("nginx", &mut command, folder.path().join("nginx/output"), &ports).map_err(ComparisonError::Server)
@@ -171,7 +172,7 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
     let imported = crate::nginx(&conf, folder.path(), &Disk)?;
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
-    let ports: Vec<u16> = rehearsal.listeners.iter().map(|listener| listener.serow).collect();
+    let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
     let mut command = Command::new(program);
     command.arg("run").arg("--config").arg(&settings).current_dir(path("serow"));
     Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(|message| {
@@ -231,5 +232,9 @@ fn context(
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         is_added: named.response.contains(&difference.part),
         is_of_origin: !sides[0].received.is_empty(),
+        caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
     }
 }
+
+/// Directives that store responses.
+const CACHES: &[&str] = &["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache"];

@@ -124,12 +124,12 @@ fn shown(answer: &Answer, request: &Request, names: &Names) -> String {
 fn is_message(answer: &Answer) -> bool {
     let body = String::from_utf8_lossy(&answer.body);
     let is_of_nginx = body.contains("<center>nginx");
-    let is_of_serow = body.len() < 40 && body.starts_with(&answer.status.to_string()) || body.contains("\"status\":") || body.contains(MESSAGE);
-    answer.status >= 300 && (body.is_empty() || is_of_nginx || is_of_serow)
+    let is_of_serow = body.len() < 40 && body.starts_with(&answer.status.to_string()) || body.contains("\"status\":") || body.starts_with(MESSAGE);
+    answer.status >= 300 && (body.is_empty() || is_of_nginx || is_of_serow || answer.field("content-encoding").is_some())
 }
 
-/// Serow's page for errors has its style in it.
-const MESSAGE: &str = "<!DOCTYPE html><html lang=\"en\">";
+/// The beginning of Serow's page for errors.
+const MESSAGE: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\"";
 
 /// A field's value in a form in which equal meanings are equal.
 fn value(answer: &Answer, field: &str, request: &Request, names: &Names) -> Option<String> {
@@ -138,6 +138,8 @@ fn value(answer: &Answer, field: &str, request: &Request, names: &Names) -> Opti
         "location" => names.redirect(&value, &request.host, request.listener),
         "content-type" => value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
         "expires" => "a date".to_owned(),
+        // RFC 7617 §2.1: it says how the client encodes a name.
+        "www-authenticate" => value.replace(", charset=\"UTF-8\"", ""),
         "vary" | "allow" | "cache-control" => {
             let mut parts: Vec<String> = value.split(',').map(|part| part.trim().to_ascii_lowercase()).collect();
             parts.sort();

@@ -44,6 +44,8 @@ pub(super) struct Listener {
     pub(super) is_tls: bool,
     pub(super) nginx: u16,
     pub(super) serow: u16,
+    /// Whether a server listens on it.
+    pub(super) is_used: bool,
 }
 
 /// The parts of a rehearsal while it is made.
@@ -80,7 +82,7 @@ impl Rehearsal {
         };
         let mut making = Making {
             origins,
-            paths: Paths::new(prefix, folder.path()),
+            paths: Paths::new(prefix, folder.path(), &directives),
             listeners: Vec::new(),
             by_address: BTreeMap::new(),
             of_servers: Vec::new(),
@@ -104,6 +106,23 @@ impl Rehearsal {
             moved: making.paths.moved(),
             notes: making.notes,
         })
+    }
+}
+
+impl Rehearsal {
+    /// The addresses that servers listen on.
+    pub(super) fn used(&self) -> impl Iterator<Item = &Listener> {
+        self.listeners.iter().filter(|listener| listener.is_used)
+    }
+
+    /// Drops the addresses of servers that this nginx refuses.
+    pub(super) fn forget_unused_listeners(&mut self) {
+        let listens = |listener: &Listener, directive: &Directive| {
+            directive.name() == "listen" && directive.word(0) == Some(format!("127.0.0.1:{}", listener.nginx).as_str())
+        };
+        for listener in &mut self.listeners {
+            listener.is_used = self.directives.iter().any(|directive| any(directive, &|inner| listens(listener, inner)));
+        }
     }
 }
 
@@ -147,7 +166,10 @@ impl Making<'_> {
             ("upstream", "server") => self.upstream_server(directive)?,
             ("map" | "geo" | "split_clients", _) => {}
             (_, "worker_processes") => set_word(directive, 0, "1"),
-            (_, "set") => self.set(directive)?,
+            (_, "set") => {
+                self.set(directive)?;
+                self.paths.set(directive);
+            }
             (_, "map" | "geo" | "split_clients") => self.map(directive)?,
             (_, "limit_req_zone") => raise(directive, "rate=", "100000r/s"),
             (_, "limit_conn") => set_word(directive, 1, "1000"),
@@ -225,5 +247,9 @@ fn raise(directive: &mut Directive, start: &str, value: &str) {
 }
 
 fn contains(directive: &Directive, name: &str) -> bool {
-    directive.name() == name || directive.children().iter().any(|inner| contains(inner, name))
+    any(directive, &|inner| inner.name() == name)
+}
+
+fn any(directive: &Directive, is_sought: &dyn Fn(&Directive) -> bool) -> bool {
+    is_sought(directive) || directive.children().iter().any(|inner| any(inner, is_sought))
 }

@@ -53,7 +53,8 @@ impl Server {
 
     /// The beginning and the end of what it wrote.
     fn said(&self) -> String {
-        let text = fs::read(&self.log).unwrap_or_default();
+        let mut text = fs::read(&self.log).unwrap_or_default();
+        text.extend(fs::read(self.log.with_file_name("error.log")).unwrap_or_default());
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
         let first = lines.len().min(MAX_LINES);

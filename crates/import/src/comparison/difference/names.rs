@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        let listener = Listener { original: "*:80".to_owned(), port: 80, is_tls: false, nginx: 40_001, serow: 40_002 };
+        let listener = Listener { original: "*:80".to_owned(), port: 80, is_tls: false, nginx: 40_001, serow: 40_002, is_used: true };
         Names {
             replaced: vec![("127.0.0.1:40003".to_owned(), "app:3000".to_owned())],
             listeners: vec![listener],

@@ -21,6 +21,8 @@ pub(in super::super) struct Context {
     pub(in super::super) is_added: bool,
     /// Whether an origin answered nginx's request.
     pub(in super::super) is_of_origin: bool,
+    /// Whether the location stores responses.
+    pub(in super::super) caches: bool,
 }
 
 /// The reason for a difference, if it is meant.
@@ -32,7 +34,7 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
         "body" if context.lists && request.path().ends_with('/') => Some("listings are Serow's own page"),
         "body" => None,
         part => match part.strip_prefix("origin") {
-            Some(part) => origin(part.trim_start_matches(": "), nginx, serow, request),
+            Some(part) => origin(part.trim_start_matches(": "), nginx, serow, request, context),
             None => field(part, nginx, serow, context),
         },
     }
@@ -48,6 +50,8 @@ fn response(nginx: &str, serow: &str, context: Context) -> Option<&'static str> 
 
 fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
     let path = request.path();
+    let nginx = nginx.split(' ').next().unwrap_or_default();
+    let changes = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS");
     let has_dots = path.contains("/../") || path.contains("/./") || path.ends_with("/..");
     let is_hidden = path.contains("/.") && !path.contains("/.well-known");
     let has_extension = path.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.ends_with(".html"));
@@ -61,8 +65,11 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
         ("200", "304") if request.field("if-modified-since").is_some() => Some("304 also for dates later than the file's"),
         ("200", "404") if context.ends_at_page && has_extension => Some("start pages are not sent in the place of images and scripts"),
-        ("404", "405") if !context.is_of_origin && !matches!(request.method.as_str(), "GET" | "HEAD") => {
-            Some("405 for methods that files do not have, also where there is none")
+        ("301" | "404", "405") if changes && !context.is_of_origin => {
+            Some("405 for methods that files do not have, also for folders and where there is no file")
+        }
+        ("403", "405") if changes && path.ends_with('/') && !context.is_of_origin => {
+            Some("405 for methods that files do not have, also for folders and where there is no file")
         }
         ("405", "200" | "204") if request.method == "OPTIONS" => Some("OPTIONS has an answer (RFC 9110 §9.3.7)"),
         _ => None,
@@ -103,9 +110,13 @@ fn media_type(nginx: &str, serow: &str, context: Context) -> Option<&'static str
     }
 }
 
-fn origin(part: &str, nginx: &str, serow: &str, request: &Request) -> Option<&'static str> {
+fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
     let path = request.path().to_ascii_lowercase();
     match part {
+        "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
+        "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
+        "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => Some("Serow stores responses to GET only when a client sends GET"),
+        "range" | "if-modified-since" | "if-none-match" if context.caches => Some("what a cache asks for is up to it"),
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
         "target" if path.contains("//") => Some("applications get repeated slashes as they were sent"),
         "target" if path.contains('%') && decoded(nginx) == decoded(serow) => Some("applications get encoded letters as they were sent"),

@@ -75,7 +75,7 @@ impl Making<'_> {
                     held.push(socket);
                     Ok(port)
                 };
-                let made = Listener { original: key.clone(), port, is_tls: false, nginx: free()?, serow: free()? };
+                let made = Listener { original: key.clone(), port, is_tls: false, nginx: free()?, serow: free()?, is_used: true };
                 self.listeners.push(made);
                 self.by_address.insert(key, self.listeners.len() - 1);
                 self.listeners.len() - 1

@@ -24,6 +24,10 @@ impl Making<'_> {
         if name.starts_with("geoip") {
             return directive.word(0).is_some_and(|path| path.starts_with('/') && !self.paths.exists(path));
         }
+        // The origins speak plain HTTP.
+        if ["proxy_ssl_", "grpc_ssl_", "uwsgi_ssl_"].iter().any(|start| name.starts_with(start)) {
+            return true;
+        }
         if is_of_tls(name) {
             return !self.has_tls || (is_optional_file(name) && directive.word(0).is_none_or(|path| !self.paths.exists(path)));
         }
@@ -34,13 +38,12 @@ impl Making<'_> {
 
 /// Directives that need certificates, or act on TLS alone.
 fn is_of_tls(name: &str) -> bool {
-    name.starts_with("ssl_") || name == "ssl" || name.starts_with("proxy_ssl_") || name.starts_with("grpc_ssl_") || name.starts_with("uwsgi_ssl_")
+    name.starts_with("ssl_") || name == "ssl"
 }
 
 /// Files without which TLS works as well.
 fn is_optional_file(name: &str) -> bool {
-    OPTIONAL_FILES.contains(&name) || name.starts_with("proxy_ssl_certificate") || name.starts_with("proxy_ssl_trusted")
-        || name.starts_with("uwsgi_ssl_certificate") || name.starts_with("grpc_ssl_certificate") || name.starts_with("ssl_stapling")
+    OPTIONAL_FILES.contains(&name) || name.starts_with("ssl_stapling")
 }
 
 const OPTIONAL_FILES: &[&str] = &[
@@ -50,8 +53,6 @@ const OPTIONAL_FILES: &[&str] = &[
     "ssl_crl",
     "ssl_password_file",
     "ssl_session_ticket_key",
-    "proxy_ssl_crl",
-    "proxy_ssl_password_file",
 ];
 
 const DROPPED: &[&str] = &[

@@ -18,6 +18,8 @@ pub(super) struct Paths {
     folder: PathBuf,
     /// Folders that do not exist, and those in their place.
     moved: Vec<(String, String)>,
+    /// The variables that begin the folders of `root` and `alias`.
+    variables: Vec<String>,
 }
 
 /// The certificates that a configuration names.
@@ -57,8 +59,10 @@ pub(super) fn generate_certificate(folder: &Path) -> Option<(PathBuf, PathBuf)> 
 }
 
 impl Paths {
-    pub(super) fn new(prefix: &Path, folder: &Path) -> Self {
-        Self { prefix: prefix.to_owned(), folder: folder.to_owned(), moved: Vec::new() }
+    pub(super) fn new(prefix: &Path, folder: &Path, directives: &[Directive]) -> Self {
+        let mut variables = Vec::new();
+        append_variables(directives, &mut variables);
+        Self { prefix: prefix.to_owned(), folder: folder.to_owned(), moved: Vec::new(), variables }
     }
 
     pub(super) fn exists(&self, path: &str) -> bool {
@@ -107,6 +111,14 @@ impl Paths {
         let made = self.folder.join(name);
         let path = if made.is_file() { made } else { self.prefix.join(path) };
         path.display().to_string()
+    }
+
+    /// Changes the value of `set`, if its variable begins the folder of a `root`.
+    pub(super) fn set(&mut self, directive: &mut Directive) {
+        let [name, value] = directive.words.as_mut_slice() else { return };
+        if value.text.starts_with('/') && self.variables.contains(&name.text) {
+            value.text = self.root(&value.text);
+        }
     }
 
     /// The folder for `root` and `alias`: the same if it exists, as far as it has no variables.
@@ -163,6 +175,17 @@ impl Paths {
                 self.replace_moved(block);
             }
         }
+    }
+}
+
+fn append_variables(directives: &[Directive], variables: &mut Vec<String>) {
+    for directive in directives {
+        if let ("root" | "alias", Some(path)) = (directive.name(), directive.word(0))
+            && path.starts_with('$')
+        {
+            variables.push(path.split('/').next().unwrap_or_default().to_owned());
+        }
+        append_variables(directive.children(), variables);
     }
 }
 

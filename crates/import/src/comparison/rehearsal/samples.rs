@@ -38,7 +38,7 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
         let names = names_of(&site);
         for location in &site.locations {
             let Some((folder, is_alias)) = location.folder() else { continue };
-            for folder in expanded(folder, &site) {
+            for folder in expanded(&with_values(folder, location), &site) {
                 let path = match location.kind {
                     sites::Kind::Prefix(path) if !is_alias => format!("{folder}/{path}"),
                     sites::Kind::Exact(path) if !is_alias => {
@@ -62,6 +62,19 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A path with the values that `set` gives its variables.
+fn with_values(path: &str, location: &sites::Location<'_>) -> String {
+    let mut path = path.to_owned();
+    for block in location.around.iter().rev() {
+        for set in block.children().iter().filter(|inner| inner.name() == "set") {
+            if let (Some(name), Some(value)) = (set.word(0), set.word(1)) {
+                path = path.replace(name, value);
+            }
+        }
+    }
+    path
 }
 
 /// The folders that a path with variables may mean.
