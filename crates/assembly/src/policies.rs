@@ -12,14 +12,17 @@ use serow_config::{
         compression::{CompressionLevel, CompressionSetting, CompressionTable},
         policies::PolicySettings,
     },
-    values::{Codings, Statuses},
+    values::{Codings, Statuses, TextOr},
 };
 use serow_document::{Place, Problem, Problems};
 use serow_files::{Coding, CompressibleTypes, FilesSettings, Levels};
-use serow_site::{Compression, ErrorPages, RoutePolicy};
+use serow_site::{Compression, ErrorPages, Page, RoutePolicy};
+use serow_variables::Scope;
 
 /// Finds out what policies mean, and notes what means nothing.
 pub(crate) struct Policies<'a> {
+    /// Which variables paths may name.
+    pub(crate) scope: &'a Scope,
     /// The folder of the settings file.
     pub(crate) folder: &'a Path,
     pub(crate) problems: &'a Problems,
@@ -60,7 +63,7 @@ impl Policies<'_> {
         place: &Place,
     ) -> Option<Option<Arc<ErrorPages>>> {
         let (mut pages, mut is_wrong) = (Vec::new(), false);
-        for (statuses, path) in &settings.error_pages {
+        for (statuses, page) in &settings.error_pages {
             let place = place.key("error-pages").key(statuses.as_str());
             let ranges = statuses.parse::<Statuses>().map_err(|error| error.to_string());
             let ranges = ranges.and_then(|ranges| match ranges.0.iter().all(|range| *range.0.start() >= 400) {
@@ -68,7 +71,10 @@ impl Policies<'_> {
                 false => Err(format!("{statuses:?} is not the status of an error: write one from 400 to 599")),
             });
             let ranges = self.noted(ranges.map_err(|text| Problem::of_key(place.clone(), text)));
-            let page = error_pages::read(&resolved(path, self.folder));
+            let page = match page {
+                TextOr::Text(path) => error_pages::read(&resolved(path.as_ref(), self.folder)).map(Page::Fixed),
+                TextOr::Table(table) => error_pages::routed(table, self.scope).map(Page::Routed),
+            };
             let page = self.noted(page.map_err(|text| Problem::of_value(place, text)));
             match ranges.zip(page) {
                 Some((ranges, page)) => pages.extend(ranges.0.into_iter().map(|range| (range.0, page.clone()))),

@@ -10,6 +10,7 @@ use std::{cell::RefCell, path::Path, rc::Rc, sync::Arc};
 
 use serow_config::{
     routing::{
+        error_routes,
         header_rules::{HeaderMeaning, HeaderReading},
         internal,
         route_reading::RouteReading,
@@ -78,13 +79,14 @@ impl Routing<'_> {
         // All of them, so that all that is wrong is found.
         let scripts: Vec<Option<Scripts>> =
             table.iter().map(|site| self.scripting.before_routes(site.settings.script.as_ref(), &site.place)).collect();
+        let have_pages: Vec<bool> = table.iter().map(error_routes::has_any).collect();
         let numbered = table.into_iter().zip(&places).enumerate();
         let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let handler =
-            site_by_address(self.listeners, sites, &SitePolicies::new(policies), &scripts, &trusted(self.trust));
+        let policies = (&SitePolicies::new(policies), &have_pages[..]);
+        let handler = site_by_address(self.listeners, sites, policies, &scripts, &trusted(self.trust));
         self.noted(handler.map_err(|error| of_router(error, &places)))
     }
 
@@ -94,6 +96,8 @@ impl Routing<'_> {
         (number, places): (usize, &SitePlaces),
     ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
         let names = capture_names(&table);
+        let found = internal::problems(&table).into_iter().chain(error_routes::problems(&table));
+        found.for_each(|problem| self.problems.add(problem));
         let SiteTable { settings, header_rules, log, policy, access, content, place } = table;
         let host = settings.hosts.iter().flatten().next();
         let name = host.map_or("*", String::as_str).to_owned();
@@ -102,10 +106,9 @@ impl Routing<'_> {
         let trusted = content.trust().map(trusted);
         let hosts = self.reading().hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&scope).changes(&settings.headers, &header_rules, &place);
-        let surroundings = self.policies().policy(&RoutePolicy::default(), &policy, &place);
+        let surroundings = self.policies(&scope).policy(&RoutePolicy::default(), &policy, &place);
         let guard = self.access.guard(None, &access, &name, &place);
         let surroundings = surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }));
-        internal::problems(&content, &place).into_iter().for_each(|problem| self.problems.add(problem));
         let (compression, is_written) = (policy.compress.as_ref(), content.is_written());
         let rewriting = self.rewriting(content.proxy(), content.trust(), &scope, &place);
         let action = match content {
@@ -187,8 +190,8 @@ impl Routing<'_> {
         Some((Some(internal), guarded))
     }
 
-    fn policies(&self) -> Policies<'_> {
-        Policies { folder: self.folder, problems: self.problems }
+    fn policies<'s>(&'s self, scope: &'s Scope) -> Policies<'s> {
+        Policies { scope, folder: self.folder, problems: self.problems }
     }
 
     fn reading(&self) -> RouteReading<'_> {

@@ -5,17 +5,22 @@ use serow_gateway::TrustedProxies;
 use serow_router::{RouterError, Site};
 use serow_site::{RouteHandler, Scripts, SitePolicies, SiteScripts, Sites, SitesByAddress};
 
-/// The handler of these sites, which have these policies. An error is about the sites by their numbers here.
+/// The handler of these sites, which have these policies, some with error pages that routes make. An error is about the sites by their numbers here.
 pub(crate) fn site_by_address(
     addresses: &SiteAddresses,
     sites: Vec<Site<RouteHandler>>,
-    policies: &SitePolicies,
+    (policies, have_pages): (&SitePolicies, &[bool]),
     scripts: &[Scripts],
     trusted: &TrustedProxies,
 ) -> Result<Sites, RouterError> {
     let routed = |SiteRouter { router, sites }: SiteRouter<RouteHandler>| {
         let router = router.with_trusted(trusted.clone());
+        let some_pages = |numbers: &Vec<usize>| {
+            numbers.iter().map(|number| have_pages.get(*number).is_some_and(|has_pages| *has_pages)).collect()
+        };
+        let have_pages = sites.as_ref().map_or_else(|| have_pages.to_vec(), some_pages);
         let policies = sites.as_ref().map_or_else(|| policies.clone(), |numbers| policies.of_some(numbers));
+        let policies = policies.with_error_routes(&router, &have_pages);
         let scripts = match sites {
             Some(numbers) => numbers.iter().filter_map(|number| scripts.get(*number).cloned()).collect(),
             None => scripts.to_vec(),

@@ -14,6 +14,7 @@ fn has_variables(keys: &[&str]) -> bool {
             | [.., "request-headers" | "response-headers", "value"]
             | ["limit", "key"]
             | ["map", ..]
+            | [.., "error-pages", _, "path"]
             | [.., "headers", _]
             | [.., "redirect", "to"]
             | [.., "respond", "body"]

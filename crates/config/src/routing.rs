@@ -8,10 +8,11 @@
 //! | maps of variables, and conditions of routes | `conditions.rs` |
 //! | rules about header fields | `header_rules.rs` |
 //! | settings that have no effect in a route | `own_settings.rs` |
-//! | internal routes | `internal.rs` |
+//! | internal routes; error pages that routes make | `internal.rs`, `error_routes.rs` |
 //! | routes that are never reached, at their places | `site_places.rs` |
 
 pub mod conditions;
+pub mod error_routes;
 pub mod header_rules;
 pub mod internal;
 pub mod own_settings;
@@ -72,7 +73,8 @@ impl SiteReading<'_> {
         let hosts = reading.hosts(settings.hosts.clone(), &place.key("hosts"));
         let headers = HeaderReading { scope: &scope, problems: self.problems };
         let headers = headers.changes(&settings.headers, header_rules, place);
-        internal::problems(content, place).into_iter().for_each(|problem| self.problems.add(problem));
+        let found = internal::problems(table).into_iter().chain(error_routes::problems(table));
+        found.for_each(|problem| self.problems.add(problem));
         let tables = match content {
             SiteContent::Routes(routes) => &routes[..],
             _ => &[],

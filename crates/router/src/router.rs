@@ -69,15 +69,16 @@ impl<H> Router<H> {
         Some(self.follow(decision, request, &client, attempt))
     }
 
-    /// As [`Self::route`], among internal routes as well.
+    /// As [`Self::route`], or as [`Self::route_named`] with a name, among internal routes as well.
     pub fn route_inside(
         &self,
+        name: Option<&str>,
         request: &mut Request,
         attempt: impl FnMut(&H, &Request) -> Option<Response>,
-    ) -> Routed<'_, H> {
+    ) -> Option<Routed<'_, H>> {
         let client = RequestClient::new(&self.table.trusted);
-        let decision = self.table.decide_inside(request, &client);
-        self.follow(decision, request, &client, attempt)
+        let decision = self.table.decide_inside(name, request, &client)?;
+        Some(self.follow(decision, request, &client, attempt))
     }
 
     #[inline]

@@ -105,11 +105,20 @@ impl Table {
         }
     }
 
-    /// As [`Self::decide`], among internal routes as well.
-    pub(crate) fn decide_inside(&self, request: &mut Request, client: &RequestClient<'_>) -> Decision<'_> {
-        let Some(site) = self.site_of(request) else { return self.decide(request, client) };
-        let start = Start { is_inside: true, ..Start::default() };
-        self.resume(Next::of_site(site, start), request, client)
+    /// As [`Self::decide`], among internal routes as well, and if there is a name, among those of this name.
+    pub(crate) fn decide_inside(
+        &self,
+        name: Option<&str>,
+        request: &mut Request,
+        client: &RequestClient<'_>,
+    ) -> Option<Decision<'_>> {
+        let Some(site) = self.site_of(request) else { return Some(self.decide(request, client)) };
+        let number = match name {
+            None => None,
+            Some(name) => Some(self.sites.get(site)?.number_of(name)?),
+        };
+        let start = Start { name: number, is_inside: true, ..Start::default() };
+        Some(self.resume(Next::of_site(site, start), request, client))
     }
 
     /// As [`Self::decide`], among the routes of this name; nothing if the site of the request has none.
@@ -230,7 +239,7 @@ impl Targets {
 }
 
 /// The target of a request with the path and the query that rewrites made.
-fn rewritten(target: &Target, path: &Path<'_>) -> Result<Target, Missed> {
+pub(crate) fn rewritten(target: &Target, path: &Path<'_>) -> Result<Target, Missed> {
     let mut encoded = Vec::with_capacity(path.as_bytes().len() + 16);
     encode_path(path.as_bytes(), &mut encoded);
     let target = target.with_path(&encoded).map_err(|_| Missed::NoPath)?;

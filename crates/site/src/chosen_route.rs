@@ -14,12 +14,16 @@ use crate::{
 /// The response of the route that takes a request: of those with the name that a script has chosen, if one has.
 pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let Some(ChosenRoute(name)) = request.extensions.remove() else { return routed_by_path(router, policies, request) };
-    match router.route_named(&name, &mut request, RouteHandler::attempt) {
+    let by_name = |mut request: Request| match router.route_named(&name, &mut request, RouteHandler::attempt) {
         Some(routed) => respond(routed, request, |request, response| refused(router, policies, request, response)),
         None => {
             warn(&name, &request);
             SiteResponse::Ready(Some(error_page(StatusCode::INTERNAL_SERVER_ERROR, &request.headers)))
         }
+    };
+    match policies.error_routes(router, &request) {
+        None => by_name(request),
+        Some(pages) => pages.respond(request, by_name),
     }
 }
 

@@ -16,6 +16,7 @@
 //! | what would become of a request, in words | `examination.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
+//! | error pages that routes make, and what the guards before have noted for them | `error_routes.rs`, `guard_notes.rs` |
 //! | the future of a response | `site_response.rs` |
 //! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
 //! | addresses and cookies that other servers send, as clients see them | `rewriting.rs`, `rewriting/` |
@@ -33,7 +34,9 @@ mod cache;
 mod chosen_route;
 mod content;
 mod counted_route;
+mod error_routes;
 mod examination;
+mod guard_notes;
 mod identified;
 mod internal_redirects;
 mod internal_routes;
@@ -67,6 +70,7 @@ pub use self::{
     },
     content::Content,
     counted_route::CountedRoute,
+    error_routes::{PageStatus, PageTarget, RoutedPage},
     examination::{Finding, connection_to},
     internal_routes::{InternalRoot, InternalRoutes},
     maintenance::{Maintenance, MaintenanceSwitch},
@@ -74,8 +78,8 @@ pub use self::{
     phases::PhaseSettings,
     policy::{
         BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
-        ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Rate, RateLimit, RateLimitCounts, RefusedAddresses,
-        RoutePolicy, Satisfy, TokenPlace, Tokens,
+        ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Page, Rate, RateLimit, RateLimitCounts,
+        RefusedAddresses, RoutePolicy, Satisfy, TokenPlace, Tokens,
     },
     rewriting::{
         CookieFlags, InvalidFlag, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host,

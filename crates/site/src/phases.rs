@@ -25,6 +25,7 @@ use tokio::time::sleep;
 
 use crate::{
     Content, InternalRoutes, Mirror, ResponseCache, ResponseRewriting, RouteCache, RoutePolicy, Scripts,
+    error_routes::ForErrorPage,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
     policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
@@ -59,6 +60,8 @@ pub(crate) struct Phases {
     pub(crate) internal: Option<InternalRoutes>,
     /// Nothing where responses stay as they are.
     pub(crate) rewriting: Option<Arc<ResponseRewriting>>,
+    /// Whether they are of an internal route, whose guard does not refuse a request for an error page.
+    pub(crate) is_internal: bool,
 }
 
 /// The end of a request's way through the phases.
@@ -82,7 +85,15 @@ impl PhaseSettings {
         let cache = cache.map(|cache| cache.around(content));
         let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting));
         let is_empty = is_empty && internal.is_none() && rewriting.is_none();
-        (!is_empty).then_some(Phases { policy, scripts, mirror, cache, internal, rewriting })
+        (!is_empty).then_some(Phases {
+            policy,
+            scripts,
+            mirror,
+            cache,
+            internal,
+            rewriting,
+            is_internal: false,
+        })
     }
 }
 
@@ -94,7 +105,15 @@ impl Phases {
 
     /// Those of a site, for the refusals of the router.
     pub(crate) fn of_site(policy: Arc<RoutePolicy>) -> Self {
-        Self { policy, scripts: Scripts::default(), mirror: None, cache: None, internal: None, rewriting: None }
+        Self {
+            policy,
+            scripts: Scripts::default(),
+            mirror: None,
+            cache: None,
+            internal: None,
+            rewriting: None,
+            is_internal: false,
+        }
     }
 
     /// The same, with a policy and changes that no other phases share.
@@ -139,7 +158,11 @@ impl Phases {
             Bounded::Counted(body) => Some(body),
             Bounded::TooLong(refusal) => return SiteResponse::Ready(Some(refusal)).in_context(context, None),
         };
-        let response = match context.admit(&request) {
+        let decision = match self.is_internal && ForErrorPage::marks(&request) {
+            true => AccessDecision::Granted(Identity::default()),
+            false => context.admit(&request),
+        };
+        let response = match decision {
             AccessDecision::Refused(response) => SiteResponse::Ready(Some(response)),
             AccessDecision::Granted(identity) => match context.preflight() {
                 Some(response) => return SiteResponse::Ready(Some(response)),
@@ -175,6 +198,9 @@ impl Phases {
     ) -> SiteResponse {
         let Some(guard) = self.policy.guard.as_deref() else { return self.scripted(request, target, noted) };
         outcome.add(guard.identify(&mut request, identity));
+        if self.is_internal && ForErrorPage::marks(&request) {
+            return self.scripted(request, target, noted);
+        }
         match guard.limit_identified(&request, outcome) {
             Err(refusal) => SiteResponse::Ready(Some(refusal)),
             // Even a sleep of no time waits for the clock's next tick.

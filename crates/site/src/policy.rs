@@ -33,7 +33,7 @@ pub use self::{
     client_requests::ClientRequests,
     compression::Compression,
     cors::Cors,
-    error_pages::{ErrorPage, ErrorPages},
+    error_pages::{ErrorPage, ErrorPages, Page},
     guard::{
         BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, LoginCheck,
         RefusedAddresses, Satisfy, TokenPlace, Tokens,

@@ -43,13 +43,13 @@ impl RouteHandler {
         Self { place: place.into(), ..self }
     }
 
-    /// The same, whose requests pass this guard.
+    /// The same in an internal route, whose requests pass this guard, unless they are for an error page.
     #[must_use]
     pub fn behind(&self, guard: Option<&Arc<Guard>>) -> Self {
         let Some(guard) = guard else { return self.clone() };
         let settings = self.front.as_ref().map_or_else(Phases::none, |front| Phases::clone(&front.phases));
         let policy = RoutePolicy { guard: Some(Arc::clone(guard)), ..RoutePolicy::clone(&settings.policy) };
-        let phases = Arc::new(Phases { policy: Arc::new(policy), ..settings });
+        let phases = Arc::new(Phases { policy: Arc::new(policy), is_internal: true, ..settings });
         let waiting = match &self.front {
             Some(front) => Arc::clone(&front.waiting),
             None => Arc::new(PerThread::new(self.content.clone())),

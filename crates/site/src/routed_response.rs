@@ -15,7 +15,16 @@ use crate::{
 
 /// The response of the route that takes a request, or of the router itself.
 #[inline]
-pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
+pub(crate) fn routed(router: &Router<RouteHandler>, policies: &SitePolicies, request: Request) -> SiteResponse {
+    match policies.error_routes(router, &request) {
+        None => by_path(router, policies, request),
+        Some(pages) => pages.respond(request, |request| by_path(router, policies, request)),
+    }
+}
+
+/// The response without error pages that routes make.
+#[inline]
+fn by_path(router: &Router<RouteHandler>, policies: &SitePolicies, mut request: Request) -> SiteResponse {
     let routed = router.route(&mut request, RouteHandler::attempt);
     respond(routed, request, |request, response| refused(router, policies, request, response))
 }

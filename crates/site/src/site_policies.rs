@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use serow::Request;
+use serow::{Method, Request};
 use serow_router::Router;
 
-use crate::{RouteHandler, RoutePolicy, phases::Phases};
+use crate::{RouteHandler, RoutePolicy, error_routes::ErrorRoutes, phases::Phases};
 
 /// The policies of sites, for the refusals of the router: a missing path, a method that no route takes. The answers of
 /// routes pass the phases of these.
@@ -13,6 +13,8 @@ use crate::{RouteHandler, RoutePolicy, phases::Phases};
 pub struct SitePolicies {
     /// By the number of the site; none where no site has one.
     by_site: Option<Arc<[Arc<Phases>]>>,
+    /// None where no route makes an error page.
+    error_routes: Option<ErrorRoutes>,
 }
 
 impl SitePolicies {
@@ -32,7 +34,22 @@ impl SitePolicies {
 
     fn of_phases(phases: Vec<Arc<Phases>>) -> Self {
         let has_any = phases.iter().any(|phases| !phases.policy.is_empty());
-        Self { by_site: has_any.then(|| phases.into()) }
+        Self { by_site: has_any.then(|| phases.into()), error_routes: None }
+    }
+
+    /// The same for the sites of this router, of which these have error pages that routes make.
+    #[must_use]
+    pub fn with_error_routes(self, router: &Router<RouteHandler>, sites: &[bool]) -> Self {
+        let error_routes = sites.contains(&true).then(|| ErrorRoutes::new(router, sites));
+        Self { error_routes, ..self }
+    }
+
+    /// The routes that may make the error pages of a request.
+    #[inline]
+    pub(crate) fn error_routes(&self, router: &Router<RouteHandler>, request: &Request) -> Option<&ErrorRoutes> {
+        let routes = self.error_routes.as_ref()?;
+        // A tunnel has no pages.
+        (request.method != Method::CONNECT && routes.has_site(router.site_of(request)?)).then_some(routes)
     }
 
     /// Those of the site that a request is for.

@@ -13,6 +13,7 @@ use serow::Response;
 use serow_router::HeaderChanges;
 
 use crate::{
+    error_routes::PagedResponse,
     internal_redirects::FollowedResponse,
     policy::{CountedBody, PolicyContext},
     strict_transport::StrictTransport,
@@ -35,6 +36,8 @@ pub(crate) enum SiteResponse {
     InContext(Box<ResponseInContext>),
     /// That of a handler whose responses may lead to internal routes.
     Followed(Box<FollowedResponse>),
+    /// One whose error page a route may make.
+    Paged(Box<PagedResponse>),
 }
 
 /// A response, and the policy that changes it.
@@ -74,6 +77,8 @@ impl SiteResponse {
                 inner.response.change(changes);
             }
             Self::Followed(followed) => followed.change(changes),
+            // Site and route have changed it before; a page has those of its own route.
+            Self::Paged(_) => {}
         }
     }
 
@@ -86,6 +91,7 @@ impl SiteResponse {
             Self::Pending { strict_transport, .. } => *strict_transport = header,
             Self::InContext(inner) => inner.strict_transport = header,
             Self::Followed(followed) => followed.add(header),
+            Self::Paged(paged) => paged.add(header),
         }
     }
 }
@@ -106,6 +112,7 @@ impl Future for SiteResponse {
             }
             Self::InContext(inner) => inner.poll(context),
             Self::Followed(followed) => followed.poll(context),
+            Self::Paged(paged) => paged.poll(context),
         }
     }
 }

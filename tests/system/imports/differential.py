@@ -13,8 +13,8 @@ from .generator import FILES, Generator
 
 START = "daemon off; master_process off; error_log stderr emerg; pid {work}/nginx.pid; events {{ worker_connections 512; }}\n"
 PATHS = "".join(f"    {name}_temp_path {{work}}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-# The remark of the report about rewrites of the server, which nginx does not try again after `last`.
-AGAIN = "the rewrites of the server are tried again"
+# Remarks of the report that explain a difference.
+REMARKS = ("the rewrites of the server are tried again", "does not lead to internal locations")
 
 
 class Pair:
@@ -138,10 +138,15 @@ def response(reader, method: str) -> tuple[tuple, bool]:
 
 def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str) -> str | None:
     """The reason of a difference that the report or docs/from-nginx.md names."""
-    if AGAIN in remarks:
-        return f"the report says: {AGAIN}"
+    for remark in REMARKS:
+        if remark in remarks:
+            return f"the report says: {remark}"
     if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
         return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
+    if theirs[0] == ours[0] == 500:
+        return "a loop of rewrites ends with 500, without the fields of a location"
+    if "//" in theirs[3]:
+        return "the path that a rewrite makes is cleaned"
     if request[0] == "POST" and theirs[0] in (301, 405):
         return "a folder with `missing` leaves other methods than GET and HEAD to the next routes"
     return None

@@ -63,7 +63,7 @@ class Generator:
         if self.random.random() < 0.06:
             body.append("internal;")
         if self.random.random() < 0.06:
-            body.append("deny all;")
+            body.append(self.random.choice(["deny all;", "deny all;", "allow 127.0.0.1; deny all;", "deny 127.0.0.1;", "allow 192.0.2.1; deny all;"]))
         return f"location {sign} {path} {{ " + " ".join(body) + " }"
 
     def content(self) -> list[str]:

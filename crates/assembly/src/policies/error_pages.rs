@@ -4,9 +4,14 @@ use std::{
     fs::File,
     io::{self, Read},
     path::Path,
+    sync::Arc,
 };
 
-use serow_site::ErrorPage;
+use serow_config::tables::error_pages::{ErrorPageTable, PageStatusChoice};
+use serow_message::StatusCode;
+use serow_router::RewriteTarget;
+use serow_site::{ErrorPage, PageStatus, PageTarget, RoutedPage};
+use serow_variables::Scope;
 
 /// Reads the page in a file; the error says what to do.
 pub(super) fn read(path: &Path) -> Result<ErrorPage, String> {
@@ -24,6 +29,26 @@ pub(super) fn read(path: &Path) -> Result<ErrorPage, String> {
         return Err(format!("{shown} is larger than 1 MiB, too large for an error page: make it smaller"));
     }
     Ok(ErrorPage { body: body.into(), media_type })
+}
+
+/// The page that routes make, whose path may have these variables; the error says what to do.
+pub(super) fn routed(table: &ErrorPageTable, scope: &Scope) -> Result<Arc<RoutedPage>, String> {
+    let target = match (&table.route, &table.path) {
+        (_, Some(path)) => {
+            let target = RewriteTarget::with_variables(path, scope).map_err(|error| format!("{path:?}: {error}"))?;
+            PageTarget::Path(target)
+        }
+        // A table without either is reported before.
+        (name, None) => PageTarget::Route(name.clone().unwrap_or_default().into()),
+    };
+    let status = match table.status {
+        None => PageStatus::OfError,
+        Some(PageStatusChoice::Route) => PageStatus::OfRoute,
+        Some(PageStatusChoice::Fixed(status)) => {
+            PageStatus::Fixed(StatusCode::from_u16(status).map_err(|error| error.to_string())?)
+        }
+    };
+    Ok(Arc::new(RoutedPage { target, status }))
 }
 
 /// The content of a file, up to a byte more than a page may have.

@@ -150,7 +150,7 @@ impl Routing<'_> {
         let surroundings = match (&policy.given()[..], &access.given()[..]) {
             ([], []) => Some(Arc::clone(site.policy)),
             _ => {
-                let surroundings = self.policies().policy(site.policy, policy, place);
+                let surroundings = self.policies(site.scope).policy(site.policy, policy, place);
                 let guard = self.access.guard(site.policy.guard.as_ref(), access, site.name, place);
                 surroundings.zip(guard).map(|(policy, guard)| Arc::new(RoutePolicy { guard, ..policy }))
             }

@@ -21,6 +21,7 @@ mod client_addresses;
 mod client_certificates;
 mod configuration;
 mod descriptors;
+mod error_routes;
 mod forged_addresses;
 mod forward_auth;
 mod header_rules;

@@ -48,7 +48,7 @@ const ROUTES: &str = "
 
 #[test]
 fn routes_are_tried_again_from_the_first() {
-    let (serow, folder) = start("", ROUTES);
+    let (serow, _folder) = start("", ROUTES);
     for (path, status, text) in [
         ("/a.txt", 200, "public"),
         ("/missing", 200, "public"),
@@ -63,8 +63,12 @@ fn routes_are_tried_again_from_the_first() {
     let line = serow.line_with("ten times");
     assert!(line.contains("GET /loop/1") && line.contains("the route /loop/* of the site without hosts"), "{line}");
     assert_eq!(serow.ask("/end", "X-Loop: 1\r\n").status(), 204);
+}
+
+#[test]
+fn a_folder_without_the_new_path_ends_the_request() {
+    let (serow, folder) = start("", ROUTES);
     fs::remove_file(folder.path().join("public/a.txt")).unwrap();
-    // The folder leaves the new path to the same rewrite.
     assert_eq!(serow.get("/missing").status(), 500);
 }
 

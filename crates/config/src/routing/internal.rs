@@ -2,13 +2,15 @@
 
 use serow_document::{Place, Problem};
 
+use super::error_routes;
 use crate::tables::{
     handlers::HandlerTable,
-    sites::{RouteTable, SiteContent},
+    sites::{RouteTable, SiteContent, SiteTable},
 };
 
 /// The problems of the internal routes of a site, and of the handlers whose responses lead to them.
-pub fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
+pub fn problems(site: &SiteTable) -> Vec<Problem> {
+    let SiteTable { content, place, .. } = site;
     let routes = match content {
         SiteContent::Routes(routes) => &routes[..],
         _ => &[],
@@ -33,11 +35,14 @@ pub fn problems(content: &SiteContent, place: &Place) -> Vec<Problem> {
         Problem::of_key(route.place.key("rewrite"), text)
     });
     let circles: Vec<_> = circles.collect();
-    if !circles.is_empty() || routes.iter().any(|route| route.handler.follows() || restarts(&route)) {
+    if !circles.is_empty()
+        || routes.iter().any(|route| route.handler.follows() || restarts(&route))
+        || error_routes::has_any(site)
+    {
         return circles;
     }
-    let text = "nothing leads to this route: responses of an `app` do, or of a `proxy` with `accel-redirect = true`, or \
-                a `rewrite` with `restart = true`, in the same site";
+    let text = "nothing leads to this route: responses of an `app` do, or of a `proxy` with `accel-redirect = true`, a \
+                `rewrite` with `restart = true`, or an error page with `route` or `path`, in the same site";
     internal.iter().map(|route| Problem::of_key(route.place.key("internal"), text)).collect()
 }
 

@@ -72,7 +72,6 @@ impl<'a> OwnSettings<'a> {
     fn refusal_of_internal(&self, key: &str) -> Option<String> {
         let text = match key {
             "cache" | "mirror" | "max-body" | "body-timeout" => "the request has passed those of that route",
-            "name" => "scripts choose among the routes that clients reach",
             _ if self.access.given().contains(&key) => "the request has passed the checks of that route",
             _ => return None,
         };

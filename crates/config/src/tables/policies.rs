@@ -1,13 +1,13 @@
 //! The policy of a site or a route around its handler, as it is written.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    tables::{cache::CacheSetting, compression::CompressionSetting, mirror::MirrorTable},
-    values::{Size, SizeLimit, Span},
+    tables::{cache::CacheSetting, compression::CompressionSetting, error_pages::ErrorPageTable, mirror::MirrorTable},
+    values::{Size, SizeLimit, Span, TextOr},
 };
 
 /// The policy of a site or a route around its handler; for a key that a route leaves out, that of its site counts.
@@ -22,12 +22,15 @@ pub struct PolicySettings {
     /// to secrets: their length gives the secrets away (BREACH).
     pub compress: Option<CompressionSetting>,
 
-    /// Files to send in place of error messages: { 404 = "404.html", "502-504" = "sorry.html" }.
+    /// Pages to send in place of error messages: { 404 = "404.html", "502-504" = { path = "/sorry" } }.
     ///
-    /// The status stays. The files, .html, .json, .txt or .svg, are read when the server starts. Clients that prefer JSON
+    /// { route = "NAME" } is the page that the routes of the site with this name make of the request, { path = "/PATH" } that of GET
+    /// of this path, among internal routes as well. With status = 200 or status = "route", the page has this status, or its own.
+    ///
+    /// Otherwise, the status stays. Files, .html, .json, .txt or .svg, are read when the server starts. Clients that prefer JSON
     /// get problem details (RFC 9457) instead, unless the file is JSON. Pages of a route take precedence over those of its
     /// site, and all of them over `not-found` of `files`.
-    pub error_pages: BTreeMap<String, PathBuf>,
+    pub error_pages: BTreeMap<String, TextOr<ErrorPageTable>>,
 
     /// Whether `error-pages` also replace errors that come from applications and other servers [default: false]
     ///

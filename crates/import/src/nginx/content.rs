@@ -8,6 +8,7 @@ use super::{
     handler::{Handler, HandlerKind},
     matching::{self, Match},
     pattern::Pattern,
+    policies::access::{self, Restriction},
     programs, proxying,
     redirects::with_query,
     route::Route,
@@ -35,6 +36,10 @@ pub(crate) struct Content<'tree> {
 /// Directives that pass requests to another server.
 pub(super) const PASSES: &[&str] =
     &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+
+/// The reason why a location with passwords or limits cannot lead on to others.
+const RESTRICTED: &str = "nginx checks the access to this location before it goes on to another: write that access control \
+                          into the other location, too";
 
 impl<'tree> Content<'tree> {
     /// Appends routes for the requests, with the settings of a block: of the location, or of an `if` in it.
@@ -79,7 +84,21 @@ impl<'tree> Content<'tree> {
                 flow.server.is_server(&self.scope)
             })
         });
-        if let Some(candidates) = candidates.filter(|_| !in_if && rewrite.is_none()) {
+        let candidates = candidates.filter(|_| !in_if && rewrite.is_none());
+        if passing.is_none() && rewrite.is_none() {
+            match access::restriction(flow, settings) {
+                Restriction::None | Restriction::Other => {}
+                Restriction::All => return self.push_files(flow, settings, matching),
+                // The routes of this location lead on to others, which nginx does only for these clients.
+                Restriction::Addresses(refused) => {
+                    for clients in refused {
+                        let condition = matching::Condition { kind: "client", name: String::new(), patterns: clients };
+                        self.push(flow, settings, &matching.and(condition), &Handler::responding(403), self.directive);
+                    }
+                }
+            }
+        }
+        if let Some(candidates) = candidates {
             self.try_files(flow, candidates, matching, passing);
             return;
         }
@@ -97,6 +116,13 @@ impl<'tree> Content<'tree> {
             Ok(Some(handler)) => self.push(flow, settings, matching, &handler, reported),
             Ok(None) => {}
             Err(why) => self.refuse(flow, reported, matching, why),
+        }
+    }
+
+    fn push_files(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
+        match self.files(flow, settings, None) {
+            Ok(handler) => self.push(flow, settings, matching, &handler, self.directive),
+            Err(_) => self.push(flow, settings, matching, &Handler::responding(403), self.directive),
         }
     }
 
@@ -145,6 +171,10 @@ impl<'tree> Content<'tree> {
         else {
             return;
         };
+        if access::restriction(flow, settings) == Restriction::Other {
+            // The route that looks for the location again would pass by the access control of this one.
+            return;
+        }
         let index = settings.nearest("index");
         let mut names: Vec<&str> = index.iter().flat_map(|directive| directive.texts()).collect();
         if names.is_empty() {
@@ -251,7 +281,8 @@ impl<'tree> Content<'tree> {
             if shapes.iter().any(|shape| shape == "$uri.html") {
                 handler.table.set("extensions", ".html");
             }
-            let is_end = rest.peek().is_none() && ends_with_status;
+            // A folder without its index is no file; endings of files leave no folders.
+            let is_end = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
             if !is_end {
                 handler.table.remove("listing");
                 handler.table.set("missing", "next");
@@ -304,11 +335,19 @@ impl<'tree> Content<'tree> {
             self.push(flow, &Rc::clone(&self.scope), matching, &handler, candidates);
             return;
         }
+        let is_restricted = access::restriction(flow, &self.scope) == Restriction::Other;
         if let Some(name) = literal.strip_prefix('@') {
+            let before = flow.routes.len();
             if let Err(why) = flow.server.append_named(flow, name, matching, self.depth) {
                 self.refuse(flow, candidates, matching, why);
+            } else if is_restricted && !access::extend(flow, &self.scope, before) {
+                flow.routes.truncate(before);
+                self.refuse(flow, candidates, matching, RESTRICTED.to_owned());
             }
             return;
+        }
+        if is_restricted {
+            return self.refuse(flow, candidates, matching, RESTRICTED.to_owned());
         }
         let target = match flow.variables.resolve(last, Use::Message) {
             Ok(target) => target.written(),

@@ -67,6 +67,11 @@ impl Match {
         }
     }
 
+    /// Whether it takes only names with certain endings, as files have.
+    pub(crate) fn is_for_endings(&self) -> bool {
+        matches!(&self.paths, Paths::Expression(pattern) if pattern.expression().ends_with('$') && pattern.expression().contains("\\."))
+    }
+
     /// Whether it takes folders without the files in them: an exact path, or an expression with an end.
     pub(crate) fn excludes_files_below(&self) -> bool {
         match &self.paths {

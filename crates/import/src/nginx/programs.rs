@@ -141,6 +141,17 @@ pub(super) fn front_controller<'tree>(
         return None;
     }
     let made = handler(content, flow, pass, &scripts.scope, &Match::all(), None);
+    if let Ok(handler) = &made {
+        // A route for files and scripts has the settings of both.
+        let settings = |scope| {
+            let mut table = Table::default();
+            flow.server.policies(flow, scope, handler, &mut table);
+            table
+        };
+        if settings(&content.scope) != settings(&scripts.scope) {
+            return None;
+        }
+    }
     Some(made.map(|mut handler| {
         let script = format!("/{}", script.trim_start_matches('/'));
         handler.table.set("front-controller", script.trim_start_matches('/'));

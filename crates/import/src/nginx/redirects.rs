@@ -147,6 +147,10 @@ pub(super) fn of_rewrite<'tree>(
                 .to_owned())
         }
         (_, None) => {
+            if flow.server.has_internal() {
+                let why = "a rewrite of the server does not lead to internal locations, as it does in nginx";
+                flow.server.notes().differs(directive, why);
+            }
             let mut route = Route::new(matching.clone());
             route.table.set("rewrite", path);
             flow.push(route, directive);

@@ -79,6 +79,11 @@ impl<'a, 'tree> Server<'a, 'tree> {
         self.notes().lost_with_all(directive, &why.into());
     }
 
+    /// Whether one of its locations is internal.
+    pub(crate) fn has_internal(&self) -> bool {
+        self.root.all().iter().any(|location| location.scope.own_one("internal").is_some())
+    }
+
     /// Whether the server has rewrites of its own, which look at the path.
     pub(crate) fn has_path_steps(&self) -> bool {
         let looks_at_path =
@@ -161,9 +166,14 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         if location.scope.nearest_one("internal").is_some() {
             let leads_on = |route: &Route| matches!(route.table.get("rewrite"), Some(Value::Table(_)));
-            if flow.routes.iter().any(leads_on) {
-                self.notes()
-                    .lost(location.directive, "an internal location that leads to other locations has no translation");
+            let is_restricted = |route: &Route| policies::access::KEYS.iter().any(|key| route.table.get(key).is_some());
+            let why = match () {
+                () if flow.routes.iter().any(leads_on) => Some("an internal location that leads to other locations"),
+                () if flow.routes.iter().any(is_restricted) => Some("access control of an internal location"),
+                () => None,
+            };
+            if let Some(why) = why {
+                self.notes().lost(location.directive, format!("{why} has no translation"));
                 flow.routes.clear();
             }
             flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));

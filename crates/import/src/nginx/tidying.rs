@@ -124,9 +124,10 @@ fn prune(routes: &mut Vec<Table>) {
         // Requests of clients do not get to internal routes, and those of responses only to them.
         let conditions = ["internal", "when", "methods"].map(|key| route.get(key).cloned());
         let is_taken = |path: &String| {
-            taken
-                .iter()
-                .any(|(others, cover)| (*others == [None, None] || *others == conditions) && covers(cover, path))
+            taken.iter().any(|(others, cover)| {
+                let is_for_all = others[0] == conditions[0] && others[1..] == [None, None];
+                (is_for_all || *others == conditions) && covers(cover, path)
+            })
         };
         if !paths.is_empty() && paths.iter().all(is_taken) {
             return false;

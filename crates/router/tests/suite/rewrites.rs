@@ -155,7 +155,9 @@ fn a_restart_tries_all_routes_again_and_internal_ones_too() {
     }
     assert_eq!(answer(&router, request("POST", "/post", None)).text, "named /named");
     let mut inside = request("GET", "/inside/a", None);
-    let Routed::Handler { handler, .. } = router.route_inside(&mut inside, |_, _| None) else { panic!("no handler") };
+    let Some(Routed::Handler { handler, .. }) = router.route_inside(None, &mut inside, |_, _| None) else {
+        panic!("no handler")
+    };
     assert_eq!(handler.0, "inside");
 }
 

@@ -5,7 +5,7 @@ use serow_cache::{Key, RequestControl};
 use serow_message::{ClientTarget, InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
 use super::settings::{CacheSettings, cookies};
-use crate::identified::Identified;
+use crate::{error_routes::ForErrorPage, identified::Identified};
 
 /// The parts of a request that the cache looks at.
 #[derive(Debug)]
@@ -30,6 +30,9 @@ pub(super) enum CacheDecision {
 impl CacheRequest {
     /// Decides about this request, and removes the ignored parameters from its target.
     pub(super) fn of(request: &mut Request, settings: &CacheSettings, trust: &TrustedProxies) -> CacheDecision {
+        if ForErrorPage::marks(request) {
+            return CacheDecision::Passed;
+        }
         let is_head = request.method == Method::HEAD;
         let is_cached = request.method == Method::GET || is_head && settings.answers_head;
         if request.method.is_safe() && (!is_cached || passes(request, settings)) {

@@ -4,6 +4,8 @@ use serow_coding::{Accepted, Coding};
 use serow_gateway::prefers_problem_details;
 use serow_message::{KnownHeader, Method, Request, Version};
 
+use crate::error_routes::ForErrorPage;
+
 use super::{RoutePolicy, cors::CorsRequest};
 
 /// The parts of a request that decide about its response. The headers are not kept: with a clone of them, the handler
@@ -20,6 +22,8 @@ pub(crate) struct Asked {
     pub(crate) weak_tags: Vec<u8>,
     /// Whether errors are sent as JSON, if there is a policy for errors.
     pub(crate) prefers_json: bool,
+    /// Whether it is one for an error page, whose errors have none.
+    pub(crate) is_for_page: bool,
     /// Its fields of CORS, if there is a policy for them.
     pub(crate) cors: Option<CorsRequest>,
 }
@@ -33,6 +37,7 @@ impl Asked {
             coding: None,
             weak_tags: Vec::new(),
             prefers_json: policy.error_pages.is_some() && prefers_problem_details(&request.headers),
+            is_for_page: ForErrorPage::marks(request),
             cors: policy.cors.as_ref().and_then(|_| CorsRequest::of(request)),
         };
         if let Some(compression) = &policy.compression {

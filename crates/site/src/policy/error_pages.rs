@@ -1,12 +1,13 @@
 //! Own pages for errors.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use bytes::Bytes;
 use serow_gateway::{ErrorReason, PROBLEM_DETAILS, problem_details};
 use serow_message::{Headers, KnownHeader, Response};
 
 use super::{Asked, Source, put, vary};
+use crate::error_routes::{RoutedPage, WantedPage};
 
 /// Own pages for errors, in place of the short texts that the server sends otherwise. The status stays.
 ///
@@ -15,13 +16,22 @@ use super::{Asked, Source, put, vary};
 #[derive(Clone, Debug, Default)]
 pub struct ErrorPages {
     /// The pages; the first of a status counts.
-    pub pages: Vec<(RangeInclusive<u16>, ErrorPage)>,
+    pub pages: Vec<(RangeInclusive<u16>, Page)>,
     /// Whether they also replace the errors of applications and other servers, and not only those that the server makes
     /// because it gets no response from them.
     pub intercept: bool,
 }
 
-/// A page.
+/// A page, or who makes it.
+#[derive(Clone, Debug)]
+pub enum Page {
+    /// Always the same.
+    Fixed(ErrorPage),
+    /// A route of the site makes it.
+    Routed(Arc<RoutedPage>),
+}
+
+/// A page that is always the same.
 #[derive(Clone, Debug)]
 pub struct ErrorPage {
     /// Its content.
@@ -34,7 +44,7 @@ impl ErrorPages {
     /// Puts a page in the place of the response, if it is an error that has one.
     pub(super) fn apply(&self, asked: &Asked, source: Source, response: &mut Response) {
         let status = response.status;
-        if status.as_u16() < 400 || is_grpc(&response.headers) {
+        if status.as_u16() < 400 || asked.is_for_page || is_grpc(&response.headers) {
             return;
         }
         let is_own = source != Source::Behind || response.extensions.get::<ErrorReason>().is_some();
@@ -42,6 +52,14 @@ impl ErrorPages {
             return;
         }
         let page = self.pages.iter().find(|(statuses, _)| statuses.contains(&status.as_u16())).map(|(_, page)| page);
+        let page = match page {
+            Some(Page::Fixed(page)) => Some(page),
+            Some(Page::Routed(page)) => {
+                response.extensions.insert(WantedPage(Arc::clone(page)));
+                None
+            }
+            None => None,
+        };
         let (body, media_type) = match page {
             Some(page) if !asked.prefers_json || page.is_json() => (page.body.clone().into(), page.media_type),
             None if !is_own || !asked.prefers_json => return,
@@ -88,7 +106,9 @@ mod tests {
     use crate::policy::RoutePolicy;
 
     fn pages(intercept: bool) -> RoutePolicy {
-        let page = |text: &'static str, media_type| ErrorPage { body: Bytes::from_static(text.as_bytes()), media_type };
+        let page = |text: &'static str, media_type| {
+            Page::Fixed(ErrorPage { body: Bytes::from_static(text.as_bytes()), media_type })
+        };
         let pages = vec![
             (404..=404, page("missing", "text/html; charset=utf-8")),
             (503..=503, page("{}", "application/json")),

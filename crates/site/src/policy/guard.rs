@@ -36,7 +36,7 @@ use super::{
     client_requests::{ClientRequest, ClientRequests},
     rate_limit::{Limited, RateLimit, whole_seconds},
 };
-use crate::{identified::Identified, refusals};
+use crate::{guard_notes::GuardNotes, identified::Identified, refusals};
 
 /// The checks that a request must pass before it reaches the handler of a site or a route; by default none.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +103,8 @@ impl Guard {
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
     pub(crate) fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> AccessDecision {
+        let notes = request.extensions.get::<GuardNotes>();
+        notes.iter().for_each(|notes| notes.reserve(&self.identity.reserved));
         let client = self.trust.client_address(&request.headers, request.connection());
         let is_address_right = self.addresses.as_ref().is_none_or(|rules| rules.allow(client));
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
@@ -115,7 +117,9 @@ impl Guard {
         if !self.methods.allow(&request.method) && !is_preflight {
             return AccessDecision::Refused(self.refusal_of_method(&request.headers));
         }
-        if let (Some(requests), Some(client)) = (&self.requests, client) {
+        if let (Some(requests), Some(client)) = (&self.requests, client)
+            && notes.is_none_or(|notes| notes.is_first(&**requests))
+        {
             outcome.counted = requests.enter(client);
             if outcome.counted.is_none() {
                 if let Some(note) = request.extensions.get::<RouteNote>() {
@@ -198,7 +202,11 @@ impl Guard {
         with_claims: bool,
     ) -> Result<Duration, Response> {
         let (mut longest, mut refused) = (Duration::ZERO, None);
-        for limit in self.limits.iter().filter(|limit| limit.needs_claims() == with_claims) {
+        // The request for an error page is none of the client's: what has counted that does not count it once more.
+        let notes = request.extensions.get::<GuardNotes>();
+        let is_first = |limit: &Arc<RateLimit>| notes.is_none_or(|notes| notes.is_first(&**limit));
+        let limits = self.limits.iter().filter(|limit| limit.needs_claims() == with_claims);
+        for limit in limits.filter(|limit| is_first(limit)) {
             let Some(limited) = limit.decide(request, &RequestClient::new(&self.trust), client) else { continue };
             match limit.wait(&limited) {
                 Ok(wait) => longest = longest.max(wait),

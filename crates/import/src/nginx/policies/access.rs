@@ -32,6 +32,77 @@ pub(crate) fn set<'tree>(
     methods(server, settings, table);
 }
 
+/// Who gets into a location, for routes that lead on to others: they check nothing themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Restriction {
+    /// All.
+    None,
+    /// No client.
+    All,
+    /// Those that none of these patterns of addresses matches.
+    Addresses(Vec<Vec<String>>),
+    /// Clients with a password, or within a limit.
+    Other,
+}
+
+/// Keys of access control, and those of limits.
+pub(crate) const KEYS: &[&str] =
+    &["allow", "deny", "basic", "forward-auth", "satisfy", "limits", "max-requests-per-client", "allow-methods"];
+
+/// The restrictions of a block.
+pub(crate) fn restriction<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>) -> Restriction {
+    let table = keys(flow, settings);
+    let texts = |key: &str| match table.get(key) {
+        Some(Value::Text(text)) => vec![text.clone()],
+        Some(Value::List(values)) => values
+            .iter()
+            .filter_map(|value| match value {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let (allowed, denied) = (texts("allow"), texts("deny"));
+    match table.entries.iter().any(|(key, _)| !["allow", "deny"].contains(&key.as_str())) {
+        true => Restriction::Other,
+        false if denied == ["all"] => Restriction::All,
+        false if table.is_empty() => Restriction::None,
+        false => {
+            let (exceptions, allowed): (Vec<_>, Vec<_>) =
+                allowed.into_iter().partition(|network| network.starts_with('!'));
+            let others: Vec<String> = allowed.iter().map(|network| format!("!{network}")).collect();
+            let refused: Vec<String> = exceptions.iter().map(|network| network[1..].to_owned()).chain(denied).collect();
+            Restriction::Addresses([others, refused].into_iter().filter(|patterns| !patterns.is_empty()).collect())
+        }
+    }
+}
+
+fn keys<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>) -> Table {
+    let mut table = Table::default();
+    set(flow.server, flow, settings, &mut table);
+    super::limits::set(flow.server, settings, &mut table);
+    table
+}
+
+/// Gives the routes from a position on the restrictions of a block, too. Whether all of them can have these.
+pub(crate) fn extend<'tree>(flow: &mut Flow<'_, 'tree>, settings: &Scope<'tree>, first: usize) -> bool {
+    let restrictions = keys(flow, settings);
+    for route in flow.routes.iter_mut().skip(first) {
+        let has_content = ["files", "proxy", "php"].iter().any(|key| route.table.get(key).is_some());
+        let own: Vec<_> = route.table.entries.iter().filter(|(key, _)| KEYS.contains(&key.as_str())).collect();
+        let is_same =
+            own.len() == restrictions.entries.len() && own.iter().all(|entry| restrictions.entries.contains(entry));
+        if !has_content || !(own.is_empty() || is_same) {
+            return false;
+        }
+        for (key, value) in &restrictions.entries {
+            route.table.set(key, value.clone());
+        }
+    }
+    true
+}
+
 /// `allow` and `deny`, of which the first that names the client counts.
 fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
     let rules = settings.nearest_of(&["allow", "deny"]);
