@@ -85,15 +85,7 @@ impl PhaseSettings {
         let cache = cache.map(|cache| cache.around(content));
         let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting));
         let is_empty = is_empty && internal.is_none() && rewriting.is_none();
-        (!is_empty).then_some(Phases {
-            policy,
-            scripts,
-            mirror,
-            cache,
-            internal,
-            rewriting,
-            is_internal: false,
-        })
+        (!is_empty).then_some(Phases { policy, scripts, mirror, cache, internal, rewriting, is_internal: false })
     }
 }
 

@@ -28,23 +28,9 @@ const OF_SITES: &[&str] = &[
     "cache",
 ];
 
-/// Keys that do nothing in a redirect or a fixed response, so that those of the site do not change it.
-const OF_CONTENT: &[&str] = &[
-    "max-body",
-    "compress",
-    "intercept",
-    "rate",
-    "rate-after",
-    "allow",
-    "deny",
-    "basic",
-    "forward-auth",
-    "satisfy",
-    "limits",
-    "max-requests-per-client",
-    "body-timeout",
-    "cache",
-];
+/// Keys that do nothing in a redirect or a fixed response, so that those of the site do not change it. Access control does:
+/// nginx's `return` acts before it.
+const OF_CONTENT: &[&str] = &["max-body", "compress", "intercept", "rate", "rate-after", "body-timeout", "cache"];
 
 /// Moves settings to where a person would write them.
 pub(crate) fn tidy(file: &mut SettingsFile) {

@@ -38,7 +38,10 @@ pub(crate) fn set<'tree>(
     let is_whole = pages.iter().any(|(status, _)| status.parse().is_ok_and(|status: u16| status >= 400));
     let has_errors = match handler.kind {
         HandlerKind::Redirect => false,
-        HandlerKind::Respond => matches!(handler.table.get("status"), Some(Value::Number(400..))),
+        // A `return` with a text is no error that has a page.
+        HandlerKind::Respond => {
+            handler.table.get("body").is_none() && matches!(handler.table.get("status"), Some(Value::Number(400..)))
+        }
         HandlerKind::Files | HandlerKind::Proxy | HandlerKind::Php => true,
     };
     if is_whole && has_errors {
