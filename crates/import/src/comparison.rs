@@ -232,6 +232,7 @@ fn context(
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         is_added: named.response.contains(&difference.part),
         is_of_origin: !sides[0].received.is_empty(),
+        is_of_serows_origin: !sides[1].received.is_empty(),
         caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
     }
 }

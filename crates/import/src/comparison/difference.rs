@@ -82,7 +82,8 @@ pub(super) fn between(request: &Request, nginx: Side<'_>, serow: Side<'_>, named
         }
     }
     let of_origins = origins(nginx.received, serow.received, named, names);
-    if of_origins.is_empty() && !are_messages && is_readable(one) && is_readable(other) {
+    let are_of_origins = one.field("x-origin").is_some() && other.field("x-origin").is_some();
+    if of_origins.is_empty() && !are_messages && !are_of_origins && is_readable(one) && is_readable(other) {
         let bodies = [one, other].map(|answer| names.named(&String::from_utf8_lossy(&answer.body)));
         if bodies[0] != bodies[1] {
             found.push(difference("body", excerpt(&one.body), excerpt(&other.body)));
@@ -201,7 +202,12 @@ fn is_compared_variable(name: &str, named: &Named) -> bool {
 fn of_origin(received: &Received, name: &str, names: &Names) -> String {
     let values: Vec<&str> =
         received.fields.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str()).collect();
-    let value = names.lasting(&values.join(", "));
+    // Programs take the last of several variables with one name.
+    let value = match received.protocol {
+        "http" => values.join(", "),
+        _ => values.last().copied().unwrap_or_default().to_owned(),
+    };
+    let value = names.lasting(&value);
     // A program cannot tell a variable without a value from one that is missing.
     if value.is_empty() { "–".to_owned() } else { value }
 }

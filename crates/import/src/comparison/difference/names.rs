@@ -76,6 +76,9 @@ impl Names {
         let scheme = if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
         let Some((own, rest)) = target.split_once("://") else { return target };
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if self.groups.iter().any(|(server, _)| server == authority) {
+            return format!("{own}://{}{path}", self.group(authority));
+        }
         let (name, port) = match authority.rsplit_once(':') {
             Some((name, port)) => (name, port.parse().unwrap_or(0)),
             None => (authority, if own == "https" { 443 } else { 80 }),
@@ -122,6 +125,7 @@ mod tests {
             ("https://h/a", "https://h/a"),
             ("https://h:443/a", "https://h/a"),
             ("http://other:8080/", "http://other:8080/"),
+            ("http://127.0.0.1:40003/a", "http://apps/a"),
         ] {
             assert_eq!(names().redirect(target, "h", 0), same, "{target}");
         }

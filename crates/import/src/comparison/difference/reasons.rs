@@ -21,6 +21,8 @@ pub(in super::super) struct Context {
     pub(in super::super) is_added: bool,
     /// Whether an origin answered nginx's request.
     pub(in super::super) is_of_origin: bool,
+    /// Whether an origin answered Serow's request.
+    pub(in super::super) is_of_serows_origin: bool,
     /// Whether the location stores responses.
     pub(in super::super) caches: bool,
 }
@@ -53,7 +55,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
     let nginx = nginx.split(' ').next().unwrap_or_default();
     let changes = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS");
     let has_dots = path.contains("/../") || path.contains("/./") || path.ends_with("/..");
-    let is_hidden = path.contains("/.") && !path.contains("/.well-known");
+    let is_hidden = path.split('/').any(|name| name.starts_with('.') && !matches!(name, "." | ".." | ".well-known"));
     let has_extension = path.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.ends_with(".html"));
     match (nginx, serow) {
         (_, "421") if !context.is_known_host => Some("421: no site has the host (RFC 9110 §15.5.20)"),
@@ -71,6 +73,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("403", "405") if changes && path.ends_with('/') && !context.is_of_origin => {
             Some("405 for methods that files do not have, also for folders and where there is no file")
         }
+        ("405", "200") if changes && context.is_of_serows_origin => Some("other methods than GET and HEAD are for the application"),
         ("405", "200" | "204") if request.method == "OPTIONS" => Some("OPTIONS has an answer (RFC 9110 §9.3.7)"),
         _ => None,
     }
@@ -114,6 +117,7 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
     let path = request.path().to_ascii_lowercase();
     match part {
         "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
+        "SERVER_NAME" if !context.is_known_host || nginx == "_" => Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)"),
         "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
         "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => Some("Serow stores responses to GET only when a client sends GET"),
         "range" | "if-modified-since" | "if-none-match" if context.caches => Some("what a cache asks for is up to it"),
