@@ -65,6 +65,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("403", "405") if context.limits_methods => Some("405 for methods that a location does not have (RFC 9110 §15.5.6)"),
         ("503", "429") if context.limits_requests => Some("429 for too many requests (RFC 6585 §4)"),
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
+        ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => Some("the source of scripts is not sent"),
         ("200", "304") if request.field("if-modified-since").is_some() => Some("304 also for dates later than the file's"),
         ("200", "404") if context.ends_at_page && has_extension => Some("start pages are not sent in the place of images and scripts"),
         ("301" | "404", "405") if changes && !context.is_of_origin => {
