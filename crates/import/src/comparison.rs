@@ -1,0 +1,241 @@
+//! A comparison of nginx and Serow, each with its own form of one configuration, on requests that the configuration suggests.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `comparison/rehearsal.rs`, `comparison/rehearsal/`, `comparison/written.rs` |
+//! | a server in this process takes the place of all servers that requests are passed to | `comparison/origin.rs`, `comparison/origin/` |
+//! | its directives suggest requests | `comparison/requests.rs`, `comparison/requests/`, `comparison/sites.rs` |
+//! | nginx and Serow start, and get each request | `comparison/servers.rs`, `comparison/exchange.rs` |
+//! | differences are found, and those that are meant get their reason | `comparison/difference.rs`, `comparison/difference/` |
+//! | all of them become a text | `comparison/outcome.rs` |
+
+mod difference;
+mod exchange;
+mod folder;
+mod origin;
+mod outcome;
+mod rehearsal;
+mod requests;
+mod servers;
+mod sites;
+mod written;
+
+use std::{
+    collections::BTreeSet,
+    error, fmt, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+pub use self::{
+    difference::Difference,
+    outcome::{Comparison, Finding},
+};
+use self::{
+    difference::{
+        Named, Side,
+        names::Names,
+        reasons::{Context, reason},
+    },
+    exchange::{Client, Outcome},
+    folder::Folder,
+    origin::Origins,
+    rehearsal::Rehearsal,
+    requests::Request,
+    servers::Server,
+    sites::{Location, Site},
+};
+use crate::grammar::{directive::Directive, disk::Disk, error::ImportError, reading};
+
+/// The programs of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// The user's nginx.
+    pub nginx: PathBuf,
+    /// Serow itself.
+    pub serow: PathBuf,
+}
+
+/// An error that leaves nothing to compare.
+#[derive(Debug)]
+pub enum ComparisonError {
+    /// The configuration cannot be read.
+    Import(ImportError),
+    /// A server does not start, and says why.
+    Server(String),
+    /// Files and ports that a comparison needs cannot be made.
+    System(std::io::Error),
+}
+
+impl fmt::Display for ComparisonError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Import(error) => error.fmt(formatter),
+            Self::Server(message) => formatter.write_str(message),
+            Self::System(error) => write!(formatter, "cannot make the files and ports of a comparison: {error}"),
+        }
+    }
+}
+
+impl error::Error for ComparisonError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Import(error) => Some(error),
+            Self::Server(_) => None,
+            Self::System(error) => Some(error),
+        }
+    }
+}
+
+impl From<ImportError> for ComparisonError {
+    fn from(error: ImportError) -> Self {
+        Self::Import(error)
+    }
+}
+
+impl From<std::io::Error> for ComparisonError {
+    fn from(error: std::io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Compares nginx with Serow: both get requests that a configuration suggests, on ports of loopback.
+///
+/// Relative paths of the configuration start at `prefix`. Takes up to some minutes.
+///
+/// # Errors
+///
+/// A configuration that cannot be read, and a server that does not start.
+pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Comparison, ComparisonError> {
+    let (original, _) = reading::read(main, prefix, &Disk)?;
+    let folder = Folder::new()?;
+    for name in ["nginx", "serow"] {
+        fs::create_dir_all(folder.path().join(name).join("cache"))?;
+    }
+    let mut origins = Origins::default();
+    let mut rehearsal = Rehearsal::new(&original, prefix, &folder, &mut origins)?;
+    let refused = servers::make_valid(&programs.nginx, folder.path(), &mut rehearsal.directives)
+        .map_err(|message| ComparisonError::Server(format!("nginx refuses the configuration: {message}")))?;
+    rehearsal.forget_unused_listeners();
+    let mut nginx = start_nginx(&programs.nginx, &folder, &rehearsal)?;
+    let mut serow = start_serow(&programs.serow, &folder, &rehearsal)?;
+    let requests = requests::of(&rehearsal);
+    let sites = sites::of(&rehearsal.directives);
+    let names = Names::new(&rehearsal, origins.ports(), &original);
+    let named = named(&rehearsal.directives);
+    let mut comparison = Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
+    let mut clients = [Client::default(), Client::default()];
+    for request in &requests.requests {
+        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else { continue };
+        origins.take();
+        let of_nginx = clients[0].send(listener.nginx, listener.is_tls, request);
+        let nginx_received = origins.take();
+        let of_serow = clients[1].send(listener.serow, listener.is_tls, request);
+        let serow_received = origins.take();
+        if let Some(message) = nginx.has_ended().or_else(|| serow.has_ended()) {
+            return Err(ComparisonError::Server(message));
+        }
+        let sides = [Side { outcome: &of_nginx, received: &nginx_received }, Side { outcome: &of_serow, received: &serow_received }];
+        let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
+        let site = sites.get(request.site);
+        let location = site.and_then(|site| site.locations.get(request.location));
+        for difference in &mut differences {
+            let context = context(&sites, location, request, sides, difference, &named);
+            difference.reason = reason(difference, request, context);
+        }
+        let scheme = if listener.is_tls { "https" } else { "http" };
+        comparison.add(request.curl(scheme, listener.port), location.and_then(Location::directive), differences);
+    }
+    Ok(comparison)
+}
+
+fn start_nginx(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result<Server, ComparisonError> {
+    let ports: Vec<u16> = rehearsal.used().map(|listener| listener.nginx).collect();
+    let mut command = Command::new(program);
+    command.arg("-p").arg(folder.path()).arg("-c").arg(folder.path().join("nginx.conf"));
+    Server::start("nginx", &mut command, folder.path().join("nginx/output"), &ports).map_err(ComparisonError::Server)
+}
+
+/// Starts Serow with the settings that the import makes from nginx's file, on its own ports.
+fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result<Server, ComparisonError> {
+    let path = |name: &str| folder.path().join(name);
+    let (of_nginx, of_serow) = (format!("{}/", path("nginx").display()), format!("{}/", path("serow").display()));
+    let change = |name: &str, word: &str| {
+        let listener = rehearsal.listeners.iter().find(|listener| word == format!("127.0.0.1:{}", listener.nginx));
+        match listener.filter(|_| name == "listen") {
+            Some(listener) => Some(format!("127.0.0.1:{}", listener.serow)),
+            None => word.starts_with(&of_nginx).then(|| word.replacen(&of_nginx, &of_serow, 1)),
+        }
+    };
+    let conf = path("serow/nginx.conf");
+    fs::write(&conf, written::Written::of(&rehearsal.directives, &change).text)?;
+    let imported = crate::nginx(&conf, folder.path(), &Disk)?;
+    let settings = path("serow/serow.toml");
+    fs::write(&settings, imported.settings)?;
+    let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
+    let mut command = Command::new(program);
+    command.arg("run").arg("--config").arg(&settings).current_dir(path("serow"));
+    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(|message| {
+        let kept = std::env::temp_dir().join("serow-compare-failed.toml");
+        let copied = fs::copy(&settings, &kept).map(|_| format!(" (the settings are in {})", kept.display()));
+        ComparisonError::Server(message + &copied.unwrap_or_default())
+    })
+}
+
+/// The fields and variables that a configuration names.
+fn named(directives: &[Directive]) -> Named {
+    let mut named = Named::default();
+    collect(directives, &mut named);
+    named
+}
+
+fn collect(directives: &[Directive], named: &mut Named) {
+    for directive in directives {
+        let Some(word) = directive.word(0) else {
+            collect(directive.children(), named);
+            continue;
+        };
+        match directive.name() {
+            "add_header" => named.response.insert(word.to_ascii_lowercase()),
+            "proxy_set_header" => named.request.insert(word.to_ascii_lowercase()),
+            "fastcgi_param" | "uwsgi_param" | "scgi_param" => named.variables.insert(word.to_owned()),
+            _ => false,
+        };
+        collect(directive.children(), named);
+    }
+}
+
+/// What the reasons for a difference depend on.
+fn context(
+    sites: &[Site<'_>],
+    location: Option<&Location<'_>>,
+    request: &Request,
+    sides: [Side<'_>; 2],
+    difference: &Difference,
+    named: &Named,
+) -> Context {
+    let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
+    let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
+    let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
+    let is_known_host = known.contains(request.host.as_str())
+        || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*")) && request.host != "unknown.invalid";
+    let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
+    Context {
+        status: match sides[1].outcome {
+            Outcome::Answered(answer) => answer.status,
+            _ => 0,
+        },
+        is_known_host,
+        lists: is_on("autoindex"),
+        limits_methods: !nearest("limit_except").is_empty(),
+        limits_requests: !nearest("limit_req").is_empty() || !nearest("limit_conn").is_empty(),
+        ends_at_page: last.is_some_and(|last| last.contains(".html")),
+        is_added: named.response.contains(&difference.part),
+        is_of_origin: !sides[0].received.is_empty(),
+        is_of_serows_origin: !sides[1].received.is_empty(),
+        caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
+    }
+}
+
+/// Directives that store responses.
+const CACHES: &[&str] = &["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache"];

@@ -1,0 +1,128 @@
+//! The servers and locations of a configuration, as far as requests and sample files need them.
+
+use crate::grammar::directive::Directive;
+
+/// A server.
+#[derive(Debug)]
+pub(super) struct Site<'tree> {
+    /// Its names.
+    pub(super) names: Vec<&'tree str>,
+    /// The server itself as a location for all paths, then its locations, nested ones after those around them.
+    pub(super) locations: Vec<Location<'tree>>,
+}
+
+/// The way a location selects paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'tree> {
+    Server,
+    Exact(&'tree str),
+    Prefix(&'tree str),
+    Expression { pattern: &'tree str, ignores_case: bool },
+    Named,
+}
+
+/// A location.
+#[derive(Debug)]
+pub(super) struct Location<'tree> {
+    pub(super) kind: Kind<'tree>,
+    /// The blocks from `http` to the location itself.
+    pub(super) around: Vec<&'tree Directive>,
+}
+
+/// Directives that pass requests to another server.
+pub(super) const PASSES: &[&str] =
+    &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+
+/// All servers.
+pub(super) fn of(directives: &[Directive]) -> Vec<Site<'_>> {
+    let mut sites = Vec::new();
+    for http in directives.iter().filter(|directive| directive.name() == "http") {
+        for server in http.children().iter().filter(|directive| directive.name() == "server") {
+            let names = server.children().iter().filter(|directive| directive.name() == "server_name");
+            let mut site = Site { names: names.flat_map(Directive::texts).collect(), locations: Vec::new() };
+            let location = Location { kind: Kind::Server, around: vec![http, server] };
+            site.add(location);
+            sites.push(site);
+        }
+    }
+    sites
+}
+
+impl<'tree> Site<'tree> {
+    fn add(&mut self, location: Location<'tree>) {
+        let around = location.around.clone();
+        self.locations.push(location);
+        let Some(block) = around.last() else { return };
+        for inner in block.children().iter().filter(|directive| directive.name() == "location") {
+            let words: Vec<&str> = inner.texts().collect();
+            let kind = match *words.as_slice() {
+                ["=", path] => Kind::Exact(path),
+                ["~", pattern] => Kind::Expression { pattern, ignores_case: false },
+                ["~*", pattern] => Kind::Expression { pattern, ignores_case: true },
+                ["^~", path] => Kind::Prefix(path),
+                [text] => kind_of(text),
+                _ => continue,
+            };
+            let mut around = around.clone();
+            around.push(inner);
+            self.add(Location { kind, around });
+        }
+    }
+}
+
+/// The kind of a location whose modifier and path are one word, as in `location ~*\.php$`.
+fn kind_of(text: &str) -> Kind<'_> {
+    if text.starts_with('@') {
+        return Kind::Named;
+    }
+    if let Some(pattern) = text.strip_prefix("~*") {
+        return Kind::Expression { pattern, ignores_case: true };
+    }
+    if let Some(pattern) = text.strip_prefix('~') {
+        return Kind::Expression { pattern, ignores_case: false };
+    }
+    match text.strip_prefix('=') {
+        Some(path) => Kind::Exact(path),
+        None => Kind::Prefix(text.strip_prefix("^~").unwrap_or(text)),
+    }
+}
+
+impl<'tree> Location<'tree> {
+    /// Its own directive.
+    pub(super) fn directive(&self) -> Option<&'tree Directive> {
+        self.around.last().copied()
+    }
+
+    /// The directives of this name of the innermost block that has any.
+    pub(super) fn nearest(&self, name: &str) -> Vec<&'tree Directive> {
+        let own = |block: &&'tree Directive| -> Vec<&'tree Directive> {
+            block.children().iter().filter(|directive| directive.name() == name).collect()
+        };
+        self.around.iter().rev().map(own).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// Its own directives of this name.
+    pub(super) fn own(&self, name: &str) -> impl Iterator<Item = &'tree Directive> {
+        let name = name.to_owned();
+        self.directive().into_iter().flat_map(Directive::children).filter(move |directive| directive.name() == name)
+    }
+
+    /// Whether it passes requests to another server.
+    pub(super) fn is_passed(&self) -> bool {
+        PASSES.iter().any(|name| self.own(name).next().is_some())
+    }
+
+    /// The folder of its files, and whether the path of the location takes no part in their names.
+    pub(super) fn folder(&self) -> Option<(&'tree str, bool)> {
+        for block in self.around.iter().rev() {
+            for directive in block.children() {
+                match (directive.name(), directive.word(0)) {
+                    ("root", Some(path)) => return Some((path, false)),
+                    ("alias", Some(path)) => return Some((path, true)),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! Directives as the text of a configuration file, one on a line.
+
+use std::fmt::Write as _;
+
+use crate::grammar::directive::Directive;
+
+/// The text of a configuration, and the number of the directive on each of its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    /// The directive of each line, from the first; nothing for braces.
+    pub(super) lines: Vec<Option<usize>>,
+}
+
+impl Written {
+    /// The text of directives, where `change` may put other words in the place of those of a directive.
+    pub(super) fn of(directives: &[Directive], change: &impl Fn(&str, &str) -> Option<String>) -> Self {
+        let mut written = Self::default();
+        written.append(directives, 0, change);
+        written
+    }
+
+    /// The directive on a line, from 1.
+    pub(super) fn directive_of(&self, line: usize) -> Option<usize> {
+        self.lines.get(line.checked_sub(1)?).copied().flatten()
+    }
+
+    fn append(&mut self, directives: &[Directive], depth: usize, change: &impl Fn(&str, &str) -> Option<String>) {
+        for directive in directives {
+            let mut line = format!("{:width$}{}", "", quoted(directive.name()), width = depth * 4);
+            for word in directive.texts() {
+                let changed = change(directive.name(), word);
+                let _ = write!(line, " {}", quoted(changed.as_deref().unwrap_or(word)));
+            }
+            match &directive.block {
+                None => self.line(&format!("{line};"), Some(directive.number)),
+                Some(block) => {
+                    self.line(&format!("{line} {{"), Some(directive.number));
+                    self.append(block, depth + 1, change);
+                    self.line(&format!("{:width$}}}", "", width = depth * 4), None);
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, directive: Option<usize>) {
+        self.text.push_str(line);
+        self.text.push('\n');
+        // A word may contain line feeds.
+        for _ in 0..line.matches('\n').count() {
+            self.lines.push(directive);
+        }
+        self.lines.push(directive);
+    }
+}
+
+/// A word in quotes, if it needs them.
+fn quoted(word: &str) -> String {
+    let is_special = |byte: u8| byte <= b' ' || matches!(byte, b';' | b'{' | b'}' | b'"' | b'\'' | b'\\' | b'#');
+    if !word.is_empty() && !word.bytes().any(is_special) {
+        return word.to_owned();
+    }
+    let mut text = String::with_capacity(word.len() + 2);
+    text.push('"');
+    for letter in word.chars() {
+        if matches!(letter, '"' | '\\') {
+            text.push('\\');
+        }
+        text.push(letter);
+    }
+    text.push('"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::grammar::reading::{self, Files};
+
+    struct Text(&'static str);
+
+    impl Files for Text {
+        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
+            Ok(self.0.as_bytes().to_vec())
+        }
+
+        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    struct Made(String);
+
+    impl Files for Made {
+        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
+            Ok(self.0.clone().into_bytes())
+        }
+
+        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn words(directives: &[Directive]) -> Vec<Vec<String>> {
+        let mut all = Vec::new();
+        for directive in directives {
+            all.push(std::iter::once(directive.name()).chain(directive.texts()).map(str::to_owned).collect());
+            all.extend(words(directive.children()));
+        }
+        all
+    }
+
+    #[test]
+    fn written_words_are_read_as_the_same_words() {
+        let text = r#"a 'b c' "d\"e" f\.g; if ($x ~ "^/a{2}\\d$") { return 200 ""; } m { "~*^(\d+)\s" 'x\ny'; # no
+            h ${v}z '#'; }"#;
+        let main = Path::new("nginx.conf");
+        let (directives, _) = reading::read(main, Path::new("/"), &Text(text)).expect("it is valid");
+        let written = Written::of(&directives, &|_, _| None);
+        let (again, _) = reading::read(main, Path::new("/"), &Made(written.text.clone())).expect("it is valid");
+        assert_eq!(words(&directives), words(&again), "{}", written.text);
+    }
+
+    #[test]
+    fn lines_lead_to_directives() {
+        let (directives, _) =
+            reading::read(Path::new("c"), Path::new("/"), &Text("a; b { c 'x\ny'; d; }")).expect("it is valid");
+        let written = Written::of(&directives, &|_, _| None);
+        let lines: Vec<_> = (1..=7).map(|line| written.directive_of(line)).collect();
+        assert_eq!(lines, [Some(0), Some(1), Some(2), Some(2), Some(3), None, None]);
+    }
+}
