@@ -123,10 +123,13 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
     let sites = sites::of(&rehearsal.directives);
     let names = Names::new(&rehearsal, origins.ports(), &original);
     let named = named(&rehearsal.directives);
-    let mut comparison = Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
+    let mut comparison =
+        Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
     let mut clients = [Client::default(), Client::default()];
     for request in &requests.requests {
-        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else { continue };
+        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else {
+            continue;
+        };
         origins.take();
         let of_nginx = clients[0].send(listener.nginx, listener.is_tls, request);
         let nginx_received = origins.take();
@@ -135,7 +138,10 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
         if let Some(message) = nginx.has_ended().or_else(|| serow.has_ended()) {
             return Err(ComparisonError::Server(message));
         }
-        let sides = [Side { outcome: &of_nginx, received: &nginx_received }, Side { outcome: &of_serow, received: &serow_received }];
+        let sides = [
+            Side { outcome: &of_nginx, received: &nginx_received },
+            Side { outcome: &of_serow, received: &serow_received },
+        ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
         let site = sites.get(request.site);
         let location = site.and_then(|site| site.locations.get(request.location));
@@ -218,7 +224,8 @@ fn context(
     let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
-        || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*")) && request.host != "unknown.invalid";
+        || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
+            && request.host != "unknown.invalid";
     let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
     Context {
         status: match sides[1].outcome {

@@ -60,7 +60,12 @@ pub(super) struct Client {
 
 /// Whether the program openssl is installed.
 pub(super) fn has_openssl() -> bool {
-    let status = Command::new("openssl").arg("version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = Command::new("openssl")
+        .arg("version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -168,7 +173,9 @@ impl Drop for Connection {
 
 /// Whether a host can be sent in the handshake of TLS.
 fn is_name(host: &str) -> bool {
-    !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte)) && host.contains(|letter: char| letter.is_ascii_alphabetic())
+    !host.is_empty()
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+        && host.contains(|letter: char| letter.is_ascii_alphabetic())
 }
 
 enum Parsed {
@@ -191,7 +198,8 @@ fn parsed(bytes: &[u8], is_head: bool) -> Parsed {
     if (100..200).contains(&answer.status) && answer.status != 101 {
         return parsed(behind, is_head);
     }
-    let has = |name: &str, part: &str| answer.field(name).is_some_and(|value| value.to_ascii_lowercase().contains(part));
+    let has =
+        |name: &str, part: &str| answer.field(name).is_some_and(|value| value.to_ascii_lowercase().contains(part));
     let is_kept = !has("connection", "close") && bytes.starts_with(b"HTTP/1.1");
     if is_head || matches!(answer.status, 101 | 204 | 304) {
         return Parsed::Whole(answer, is_kept);

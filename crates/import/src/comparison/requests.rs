@@ -42,7 +42,8 @@ impl Request {
             let _ = write!(text, "{name}: {value}\r\n");
         }
         if let Some(body) = &self.body {
-            let _ = write!(text, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n", body.len());
+            let _ =
+                write!(text, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n", body.len());
         }
         text.push_str("\r\n");
         text.push_str(self.body.as_deref().unwrap_or_default());
@@ -163,7 +164,8 @@ fn hosts(site: &Site<'_>) -> Vec<String> {
     for name in &site.names {
         let host = match *name {
             "_" | "" | "*" => continue,
-            expression if expression.starts_with('~') => match examples::of(&expression[1..], false).into_iter().next() {
+            expression if expression.starts_with('~') => match examples::of(&expression[1..], false).into_iter().next()
+            {
                 Some(example) => example,
                 None => continue,
             },
@@ -188,19 +190,30 @@ fn of_hosts(base: &Request, hosts: &[String], listeners: &[usize]) -> Vec<Reques
     for listener in listeners {
         for host in hosts.iter().map(String::as_str).take(6).chain([UNKNOWN]) {
             for target in ["/", "/index.html?a=b"] {
-                requests.push(Request { listener: *listener, host: host.to_owned(), target: target.to_owned(), ..base.clone() });
+                requests.push(Request {
+                    listener: *listener,
+                    host: host.to_owned(),
+                    target: target.to_owned(),
+                    ..base.clone()
+                });
             }
         }
     }
     requests
 }
 
-fn of_location(base: &Request, site: &Site<'_>, location: &Location<'_>, directives: &[crate::grammar::directive::Directive]) -> Vec<Request> {
+fn of_location(
+    base: &Request,
+    site: &Site<'_>,
+    location: &Location<'_>,
+    directives: &[crate::grammar::directive::Directive],
+) -> Vec<Request> {
     let paths = paths::of(site, location);
     let mut requests = Vec::new();
     let Some(inside) = paths.inside.first() else { return requests };
     let mut base = Request { target: inside.clone(), ..base.clone() };
-    let authenticates = location.nearest("auth_basic").first().is_some_and(|directive| directive.word(0) != Some("off"));
+    let authenticates =
+        location.nearest("auth_basic").first().is_some_and(|directive| directive.word(0) != Some("off"));
     let open = base.clone();
     if authenticates {
         // user:password
@@ -218,16 +231,20 @@ fn of_location(base: &Request, site: &Site<'_>, location: &Location<'_>, directi
         requests.push(open.with(&Change::Field("Authorization".to_owned(), "Basic dXNlcjp3cm9uZw==".to_owned())));
     }
     if passes {
-        requests.extend(["status-404", "status-503", "redirect", "cookie"].iter().map(|name| at(&joined(inside, name))));
+        requests
+            .extend(["status-404", "status-503", "redirect", "cookie"].iter().map(|name| at(&joined(inside, name))));
         requests.extend(accelerated(site).map(|target| at(&format!("{}?to={target}", joined(inside, "accel")))));
     }
     requests.push(at(&format!("{inside}?b=2&a=%20c")));
-    let restricts = passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
+    let restricts =
+        passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
     let methods: &[&str] = if restricts { &["POST", "OPTIONS", "DELETE", "HEAD"] } else { &["POST", "HEAD"] };
     requests.extend(methods.iter().map(|method| base.clone().with(&Change::Method((*method).to_owned()))));
     requests.extend(changes.iter().skip(4).map(|change| base.clone().with(change)));
     if location.kind == Kind::Prefix("/") || location.kind == Kind::Server {
-        requests.extend(["/a%2Fb", "//a//b", "/%69ndex.html", "/a/../index.html", "/a%20b?c=%2F"].iter().map(|path| at(path)));
+        requests.extend(
+            ["/a%2Fb", "//a//b", "/%69ndex.html", "/a/../index.html", "/a%20b?c=%2F"].iter().map(|path| at(path)),
+        );
     }
     requests.push(base.clone().with(&Change::Field("Accept-Encoding".to_owned(), "gzip".to_owned())));
     if !passes {
@@ -288,6 +305,9 @@ mod tests {
         };
         let bytes = String::from_utf8(request.bytes()).expect("it is text");
         assert!(bytes.starts_with("POST /a?b HTTP/1.1\r\nHost: h\r\nX: 1\r\n") && bytes.ends_with("\r\n\r\nc=d"));
-        assert_eq!(request.curl("https", 8443), "curl -si --path-as-is -X POST -k -H 'Host: h' -H 'X: 1' -d 'c=d' 'https://127.0.0.1:8443/a?b'");
+        assert_eq!(
+            request.curl("https", 8443),
+            "curl -si --path-as-is -X POST -k -H 'Host: h' -H 'X: 1' -d 'c=d' 'https://127.0.0.1:8443/a?b'"
+        );
     }
 }

@@ -27,7 +27,12 @@ impl Server {
     /// # Errors
     ///
     /// What the server says, if it does not.
-    pub(super) fn start(name: &'static str, command: &mut Command, log: PathBuf, ports: &[u16]) -> Result<Self, String> {
+    pub(super) fn start(
+        name: &'static str,
+        command: &mut Command,
+        log: PathBuf,
+        ports: &[u16],
+    ) -> Result<Self, String> {
         let cannot = |error: io::Error| format!("cannot start {name}: {error}");
         let output = File::create(&log).map_err(cannot)?;
         let errors = output.try_clone().map_err(cannot)?;
@@ -87,16 +92,13 @@ impl Drop for Server {
 /// # Errors
 ///
 /// What nginx says about the whole of it.
-pub(super) fn make_valid(
-    nginx: &Path,
-    folder: &Path,
-    directives: &mut Vec<Directive>,
-) -> Result<Vec<String>, String> {
+pub(super) fn make_valid(nginx: &Path, folder: &Path, directives: &mut Vec<Directive>) -> Result<Vec<String>, String> {
     let mut removed = Vec::new();
     let file = folder.join("nginx.conf");
     for _ in 0..MAX_REMOVED {
         let written = write_nginx(&file, folder, directives)?;
-        let output = Command::new(nginx).arg("-t").arg("-p").arg(folder).arg("-c").arg(&file).stdin(Stdio::null()).output();
+        let output =
+            Command::new(nginx).arg("-t").arg("-p").arg(folder).arg("-c").arg(&file).stdin(Stdio::null()).output();
         let output = output.map_err(|error| format!("cannot start {}: {error}", nginx.display()))?;
         if output.status.success() {
             return Ok(removed);
@@ -105,13 +107,27 @@ pub(super) fn make_valid(
         let message = text.lines().find(|line| line.contains("[emerg]")).unwrap_or(text.trim());
         // Its process and thread stand before the message.
         let message = message.split("[emerg] ").last().unwrap_or(message);
-        let message = message.split_once("#").and_then(|(_, rest)| rest.split_once(": ")).map_or(message, |(_, rest)| rest).to_owned();
+        let message = message
+            .split_once("#")
+            .and_then(|(_, rest)| rest.split_once(": "))
+            .map_or(message, |(_, rest)| rest)
+            .to_owned();
         let before = removed.len();
         if let Some(name) = message.strip_prefix("unknown \"").and_then(|rest| rest.strip_suffix("\" variable")) {
-            remove(directives, &|directive| directive.texts().any(|word| word.contains(&format!("${name}")) || word.contains(&format!("${{{name}}}"))), &message, &mut removed);
-        } else if let Some((why, line)) = message.rsplit_once(':').and_then(|(start, line)| {
-            Some((start.rsplit_once(" in ")?.0, line.parse::<usize>().ok()?))
-        }) && let Some(number) = written.directive_of(line).filter(|number| *number != usize::MAX)
+            remove(
+                directives,
+                &|directive| {
+                    directive
+                        .texts()
+                        .any(|word| word.contains(&format!("${name}")) || word.contains(&format!("${{{name}}}")))
+                },
+                &message,
+                &mut removed,
+            );
+        } else if let Some((why, line)) = message
+            .rsplit_once(':')
+            .and_then(|(start, line)| Some((start.rsplit_once(" in ")?.0, line.parse::<usize>().ok()?)))
+            && let Some(number) = written.directive_of(line).filter(|number| *number != usize::MAX)
         {
             remove(directives, &|directive| directive.number == number, why, &mut removed);
         }
@@ -131,7 +147,12 @@ fn write_nginx(file: &Path, folder: &Path, directives: &[Directive]) -> Result<W
     Ok(written)
 }
 
-fn remove(directives: &mut Vec<Directive>, is_refused: &dyn Fn(&Directive) -> bool, why: &str, removed: &mut Vec<String>) {
+fn remove(
+    directives: &mut Vec<Directive>,
+    is_refused: &dyn Fn(&Directive) -> bool,
+    why: &str,
+    removed: &mut Vec<String>,
+) {
     directives.retain_mut(|directive| {
         if is_refused(directive) {
             removed.push(format!("{}: {}: {why}", directive.place, directive.quoted()));
