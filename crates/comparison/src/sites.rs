@@ -1,6 +1,6 @@
 //! The servers and locations of a configuration, as far as requests and sample files need them.
 
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// A server.
 #[derive(Debug)]

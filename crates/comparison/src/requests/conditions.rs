@@ -4,7 +4,7 @@ use super::{
     super::sites::{Kind, Location},
     examples,
 };
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// A change of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use serow_net::time::now;
 
 use super::requests::Request;
 
@@ -136,7 +138,7 @@ impl Connection {
         };
         // A server may refuse a body before it has read it: its response counts.
         let _ = sent;
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = now() + TIMEOUT;
         let mut received = Vec::new();
         loop {
             match parsed(&received, request.method == "HEAD") {
@@ -144,7 +146,7 @@ impl Connection {
                 Parsed::Invalid => return (Outcome::Failed(format!("no response: {}", excerpt(&received))), None),
                 Parsed::Part => {}
             }
-            match self.parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self.parts.recv_timeout(deadline.saturating_duration_since(now())) {
                 Ok(part) => received.extend_from_slice(&part),
                 Err(RecvTimeoutError::Timeout) => return (Outcome::Failed("no response in time".to_owned()), None),
                 Err(RecvTimeoutError::Disconnected) => return (ended(&received), None),
