@@ -202,11 +202,10 @@ const MAX_CHANGES: usize = 10;
 mod tests {
     use std::path::{Path, PathBuf};
 
+    use serow_import::grammar::reading::{self, Files};
+
     use super::*;
-    use crate::{
-        comparison::sites,
-        grammar::reading::{self, Files},
-    };
+    use crate::sites;
 
     struct Text(&'static str);
 
