@@ -3,7 +3,13 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::{ParserBuilder, hir::Hir};
+use regex_syntax::{
+    ParserBuilder,
+    hir::{
+        Hir,
+        literal::{ExtractKind, Extractor, Literal},
+    },
+};
 
 /// How many compiled expressions are kept: thousands of servers have the same few.
 const MOST_COMPILED: usize = 100;
@@ -152,7 +158,11 @@ impl Pattern {
 
     /// Whether it has an end, and paths with a slash at their end may match.
     pub(crate) fn may_end_with_slash(&self) -> bool {
-        self.expression.ends_with('$') && self.as_paths().is_none()
+        let Ok(hir) = self.parsed() else { return false };
+        let mut extractor = Extractor::new();
+        let suffixes = extractor.kind(ExtractKind::Suffix).extract(&hir);
+        let ends_with_slash = |literals: &[Literal]| literals.iter().any(|literal| literal.as_bytes().ends_with(b"/"));
+        self.expression.ends_with('$') && suffixes.literals().is_none_or(ends_with_slash)
     }
 
     /// Whether a path matches: for paths that are known when the settings are written.

@@ -207,3 +207,28 @@ fn key_parts(server: &Server<'_, '_>, key: &Directive, cache: &mut Table) {
     }
     server.notes().translated(key);
 }
+
+/// Takes the variables out of `bypass`, which routes of their own are for.
+pub(crate) fn take_variables(route: &mut Table) -> Vec<String> {
+    let Some(Value::Table(mut entries)) = route.get("cache").cloned() else { return Vec::new() };
+    let Some(position) = entries.iter().position(|(key, _)| key == "bypass") else { return Vec::new() };
+    let Value::List(parts) = entries[position].1.clone() else { return Vec::new() };
+    let mut names = Vec::new();
+    let mut left = Vec::new();
+    for part in parts {
+        match &part {
+            Value::Text(text) => match text.strip_prefix("variable:") {
+                Some(name) => names.push(name.to_owned()),
+                None => left.push(part),
+            },
+            _ => left.push(part),
+        }
+    }
+    if left.is_empty() {
+        entries.remove(position);
+    } else {
+        entries[position].1 = Value::List(left);
+    }
+    route.set("cache", if entries.is_empty() { Value::Bool(true) } else { Value::Table(entries) });
+    names
+}
