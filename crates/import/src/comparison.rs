@@ -2,23 +2,24 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `comparison/rehearsal.rs`, `comparison/rehearsal/`, `comparison/written.rs` |
+//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `comparison/rehearsal.rs`, `comparison/rehearsal/`, `comparison/printed.rs` |
 //! | a server in this process takes the place of all servers that requests are passed to | `comparison/origin.rs`, `comparison/origin/` |
 //! | its directives suggest requests | `comparison/requests.rs`, `comparison/requests/`, `comparison/sites.rs` |
 //! | nginx and Serow start, and get each request | `comparison/servers.rs`, `comparison/exchange.rs` |
 //! | differences are found, and those that are meant get their reason | `comparison/difference.rs`, `comparison/difference/` |
 //! | all of them become a text | `comparison/outcome.rs` |
 
+mod deadline;
 mod difference;
 mod exchange;
 mod folder;
 mod origin;
 mod outcome;
+mod printed;
 mod rehearsal;
 mod requests;
 mod servers;
 mod sites;
-mod written;
 
 use std::{
     collections::BTreeSet,
@@ -123,10 +124,13 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
     let sites = sites::of(&rehearsal.directives);
     let names = Names::new(&rehearsal, origins.ports(), &original);
     let named = named(&rehearsal.directives);
-    let mut comparison = Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
+    let mut comparison =
+        Comparison { notes: rehearsal.notes.clone(), refused, left_out: requests.left_out, ..Comparison::default() };
     let mut clients = [Client::default(), Client::default()];
     for request in &requests.requests {
-        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else { continue };
+        let Some(listener) = rehearsal.listeners.get(request.listener).filter(|listener| listener.is_used) else {
+            continue;
+        };
         origins.take();
         let of_nginx = clients[0].send(listener.nginx, listener.is_tls, request);
         let nginx_received = origins.take();
@@ -135,7 +139,10 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
         if let Some(message) = nginx.has_ended().or_else(|| serow.has_ended()) {
             return Err(ComparisonError::Server(message));
         }
-        let sides = [Side { outcome: &of_nginx, received: &nginx_received }, Side { outcome: &of_serow, received: &serow_received }];
+        let sides = [
+            Side { outcome: &of_nginx, received: &nginx_received },
+            Side { outcome: &of_serow, received: &serow_received },
+        ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
         let site = sites.get(request.site);
         let location = site.and_then(|site| site.locations.get(request.location));
@@ -168,18 +175,14 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
         }
     };
     let conf = path("serow/nginx.conf");
-    fs::write(&conf, written::Written::of(&rehearsal.directives, &change).text)?;
+    fs::write(&conf, printed::Printed::of(&rehearsal.directives, &change).text)?;
     let imported = crate::nginx(&conf, folder.path(), &Disk)?;
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
     let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
     let mut command = Command::new(program);
     command.arg("run").arg("--config").arg(&settings).current_dir(path("serow"));
-    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(|message| {
-        let kept = std::env::temp_dir().join("serow-compare-failed.toml");
-        let copied = fs::copy(&settings, &kept).map(|_| format!(" (the settings are in {})", kept.display()));
-        ComparisonError::Server(message + &copied.unwrap_or_default())
-    })
+    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(ComparisonError::Server)
 }
 
 /// The fields and variables that a configuration names.
@@ -205,7 +208,7 @@ fn collect(directives: &[Directive], named: &mut Named) {
     }
 }
 
-/// What the reasons for a difference depend on.
+/// The conditions of the reasons for a difference.
 fn context(
     sites: &[Site<'_>],
     location: Option<&Location<'_>>,
@@ -218,7 +221,8 @@ fn context(
     let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
-        || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*")) && request.host != "unknown.invalid";
+        || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
+            && request.host != requests::UNKNOWN;
     let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
     Context {
         status: match sides[1].outcome {

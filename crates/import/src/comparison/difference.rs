@@ -59,7 +59,13 @@ pub(super) struct Named {
 }
 
 /// All differences, without their reasons.
-pub(super) fn between(request: &Request, nginx: Side<'_>, serow: Side<'_>, named: &Named, names: &Names) -> Vec<Difference> {
+pub(super) fn between(
+    request: &Request,
+    nginx: Side<'_>,
+    serow: Side<'_>,
+    named: &Named,
+    names: &Names,
+) -> Vec<Difference> {
     let (one, other) = match (nginx.outcome, serow.outcome) {
         (Outcome::Answered(one), Outcome::Answered(other)) => (one, other),
         (one, other) if one == other => return Vec::new(),
@@ -125,8 +131,11 @@ fn shown(answer: &Answer, request: &Request, names: &Names) -> String {
 fn is_message(answer: &Answer) -> bool {
     let body = String::from_utf8_lossy(&answer.body);
     let is_of_nginx = body.contains("<center>nginx");
-    let is_of_serow = body.len() < 40 && body.starts_with(&answer.status.to_string()) || body.contains("\"status\":") || body.starts_with(MESSAGE);
-    answer.status >= 300 && (body.is_empty() || is_of_nginx || is_of_serow || answer.field("content-encoding").is_some())
+    let is_of_serow = body.len() < 40 && body.starts_with(&answer.status.to_string())
+        || body.contains("\"status\":")
+        || body.starts_with(MESSAGE);
+    answer.status >= 300
+        && (body.is_empty() || is_of_nginx || is_of_serow || answer.field("content-encoding").is_some())
 }
 
 /// The beginning of Serow's page for errors.
@@ -177,7 +186,9 @@ fn origins(nginx: &[Received], serow: &[Received], named: &Named, names: &Names)
         }
         let all: BTreeSet<&str> = one.fields.iter().chain(&other.fields).map(|(name, _)| name.as_str()).collect();
         for name in all {
-            if one.protocol == "http" && is_compared_field(name, named) || one.protocol != "http" && is_compared_variable(name, named) {
+            if one.protocol == "http" && is_compared_field(name, named)
+                || one.protocol != "http" && is_compared_variable(name, named)
+            {
                 add(name, of_origin(one, name, names), of_origin(other, name, names));
             }
         }
@@ -186,17 +197,36 @@ fn origins(nginx: &[Received], serow: &[Received], named: &Named, names: &Names)
 }
 
 fn is_compared_field(name: &str, named: &Named) -> bool {
-    let is_of_connection = matches!(name, "connection" | "content-length" | "transfer-encoding" | "via" | "te" | "keep-alive" | "upgrade");
+    let is_of_connection =
+        matches!(name, "connection" | "content-length" | "transfer-encoding" | "via" | "te" | "keep-alive" | "upgrade");
     !is_of_connection && (named.request.contains(name) || name.starts_with("x-") || OF_REQUESTS.contains(&name))
 }
 
 /// Fields that applications act upon.
-const OF_REQUESTS: &[&str] =
-    &["host", "authorization", "cookie", "referer", "user-agent", "content-type", "accept", "forwarded", "range", "if-modified-since"];
+const OF_REQUESTS: &[&str] = &[
+    "host",
+    "authorization",
+    "cookie",
+    "referer",
+    "user-agent",
+    "content-type",
+    "accept",
+    "forwarded",
+    "range",
+    "if-modified-since",
+];
 
 fn is_compared_variable(name: &str, named: &Named) -> bool {
-    !matches!(name, "SERVER_SOFTWARE" | "REMOTE_PORT" | "GATEWAY_INTERFACE" | "SERVER_ADDR" | "SERVER_PROTOCOL" | "CONTENT_LENGTH" | "HTTP_CONNECTION")
-        && (named.variables.contains(name) || matches!(name, "HTTP_HOST" | "HTTP_PROXY"))
+    !matches!(
+        name,
+        "SERVER_SOFTWARE"
+            | "REMOTE_PORT"
+            | "GATEWAY_INTERFACE"
+            | "SERVER_ADDR"
+            | "SERVER_PROTOCOL"
+            | "CONTENT_LENGTH"
+            | "HTTP_CONNECTION"
+    ) && (named.variables.contains(name) || matches!(name, "HTTP_HOST" | "HTTP_PROXY"))
 }
 
 fn of_origin(received: &Received, name: &str, names: &Names) -> String {
@@ -241,7 +271,13 @@ mod tests {
     #[test]
     fn messages_of_the_servers_are_equal() {
         let nginx = answered(404, &[("content-type", "text/html")], "<hr><center>nginx</center>");
-        assert_eq!(parts(&nginx, &answered(404, &[("content-type", "text/plain")], "404 Not Found\n")), Vec::<String>::new());
-        assert_eq!(parts(&nginx, &answered(404, &[("content-type", "text/plain")], "a page")), ["content-type", "body"]);
+        assert_eq!(
+            parts(&nginx, &answered(404, &[("content-type", "text/plain")], "404 Not Found\n")),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            parts(&nginx, &answered(404, &[("content-type", "text/plain")], "a page")),
+            ["content-type", "body"]
+        );
     }
 }

@@ -20,7 +20,7 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// The number of requests that the limits leave out.
     pub left_out: usize,
-    /// What is other than in the original, as sentences.
+    /// The changes that a rehearsal needs, as sentences.
     pub notes: Vec<String>,
     /// The lines that this nginx refuses; neither server has them.
     pub refused: Vec<String>,
@@ -54,7 +54,8 @@ impl Comparison {
         for reason in differences.iter().filter_map(|difference| difference.reason) {
             *self.reasons.entry(reason).or_default() += 1;
         }
-        let differences: Vec<Difference> = differences.into_iter().filter(|difference| difference.reason.is_none()).collect();
+        let differences: Vec<Difference> =
+            differences.into_iter().filter(|difference| difference.reason.is_none()).collect();
         if differences.is_empty() {
             self.explained += 1;
             return;
@@ -183,8 +184,14 @@ mod tests {
         comparison.add("c".to_owned(), None, vec![difference(Some("meant")), difference(None)]);
         comparison.add("d".to_owned(), None, vec![difference(None)]);
         assert!(!comparison.is_same());
-        assert_eq!((comparison.requests, comparison.same, comparison.explained, comparison.findings.len()), (4, 1, 1, 2));
+        assert_eq!(
+            (comparison.requests, comparison.same, comparison.explained, comparison.findings.len()),
+            (4, 1, 1, 2)
+        );
         let text = comparison.to_string();
-        assert!(text.contains("2  meant") && text.contains("1 more request") && text.contains("2 differ without"), "{text}");
+        assert!(
+            text.contains("2  meant") && text.contains("1 more request") && text.contains("2 differ without"),
+            "{text}"
+        );
     }
 }

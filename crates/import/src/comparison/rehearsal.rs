@@ -30,7 +30,7 @@ pub(super) struct Rehearsal {
     pub(super) of_servers: Vec<Vec<usize>>,
     /// The folders that stand for missing ones: theirs, and the original.
     pub(super) moved: Vec<(String, String)>,
-    /// What is other than in the original, as sentences.
+    /// The changes that a rehearsal needs, as sentences.
     pub(super) notes: Vec<String>,
 }
 
@@ -72,7 +72,12 @@ impl Rehearsal {
     /// # Errors
     ///
     /// Ports and files that cannot be made.
-    pub(super) fn new(directives: &[Directive], prefix: &Path, folder: &Folder, origins: &mut Origins) -> io::Result<Self> {
+    pub(super) fn new(
+        directives: &[Directive],
+        prefix: &Path,
+        folder: &Folder,
+        origins: &mut Origins,
+    ) -> io::Result<Self> {
         let mut directives = whole(directives);
         let certificates = paths::certificates(&directives, prefix);
         let has_openssl = super::exchange::has_openssl();
@@ -121,7 +126,8 @@ impl Rehearsal {
             directive.name() == "listen" && directive.word(0) == Some(format!("127.0.0.1:{}", listener.nginx).as_str())
         };
         for listener in &mut self.listeners {
-            listener.is_used = self.directives.iter().any(|directive| any(directive, &|inner| listens(listener, inner)));
+            listener.is_used =
+                self.directives.iter().any(|directive| any(directive, &|inner| listens(listener, inner)));
         }
     }
 }
@@ -206,7 +212,10 @@ impl Making<'_> {
 /// A configuration with `events` and `http`, also if the original only has servers, as files of `sites-enabled` do.
 fn whole(directives: &[Directive]) -> Vec<Directive> {
     let is_of_http = |directive: &Directive| {
-        matches!(directive.name(), "server" | "upstream" | "map" | "geo" | "log_format" | "proxy_cache_path" | "limit_req_zone")
+        matches!(
+            directive.name(),
+            "server" | "upstream" | "map" | "geo" | "log_format" | "proxy_cache_path" | "limit_req_zone"
+        )
     };
     let mut all = directives.to_vec();
     if !all.iter().any(|directive| directive.name() == "http") && all.iter().any(is_of_http) {

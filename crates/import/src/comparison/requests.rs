@@ -2,11 +2,13 @@
 
 mod conditions;
 mod examples;
+mod hosts;
 mod paths;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use self::conditions::Change;
+pub(super) use self::hosts::UNKNOWN;
 use super::{
     rehearsal::Rehearsal,
     sites::{self, Kind, Location, Site},
@@ -42,7 +44,8 @@ impl Request {
             let _ = write!(text, "{name}: {value}\r\n");
         }
         if let Some(body) = &self.body {
-            let _ = write!(text, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n", body.len());
+            let _ =
+                write!(text, "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n", body.len());
         }
         text.push_str("\r\n");
         text.push_str(self.body.as_deref().unwrap_or_default());
@@ -115,7 +118,7 @@ pub(super) fn of(rehearsal: &Rehearsal) -> Requests {
         let listeners = rehearsal.of_servers.get(number).map(Vec::as_slice).unwrap_or_default();
         let main = listeners.iter().find(|listener| rehearsal.listeners[**listener].is_tls).or(listeners.first());
         let Some(main) = main.copied() else { continue };
-        let hosts = hosts(site);
+        let hosts = hosts::of(site);
         let base = Request {
             listener: main,
             method: "GET".to_owned(),
@@ -125,7 +128,7 @@ pub(super) fn of(rehearsal: &Rehearsal) -> Requests {
             site: number,
             ..Request::default()
         };
-        all.add(of_hosts(&base, &hosts, listeners), most, &mut seen);
+        all.add(hosts::requests(&base, &hosts, listeners), most, &mut seen);
         for (position, location) in site.locations.iter().enumerate() {
             let base = Request { location: position, ..base.clone() };
             all.add(of_location(&base, site, location, &rehearsal.directives), most, &mut seen);
@@ -157,50 +160,18 @@ impl Requests {
     }
 }
 
-/// A host for each name of a server.
-fn hosts(site: &Site<'_>) -> Vec<String> {
-    let mut hosts: Vec<String> = Vec::new();
-    for name in &site.names {
-        let host = match *name {
-            "_" | "" | "*" => continue,
-            expression if expression.starts_with('~') => match examples::of(&expression[1..], false).into_iter().next() {
-                Some(example) => example,
-                None => continue,
-            },
-            name if name.contains('$') => continue,
-            name => match (name.strip_prefix('.'), name.strip_prefix("*."), name.strip_suffix(".*")) {
-                (Some(rest), ..) => format!("sub.{rest}"),
-                (_, Some(rest), _) => format!("sub.{rest}"),
-                (.., Some(rest)) => format!("{rest}.test"),
-                _ => name.to_owned(),
-            },
-        };
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
-    hosts
-}
-
-/// The requests that show which server a host leads to.
-fn of_hosts(base: &Request, hosts: &[String], listeners: &[usize]) -> Vec<Request> {
-    let mut requests = Vec::new();
-    for listener in listeners {
-        for host in hosts.iter().map(String::as_str).take(6).chain([UNKNOWN]) {
-            for target in ["/", "/index.html?a=b"] {
-                requests.push(Request { listener: *listener, host: host.to_owned(), target: target.to_owned(), ..base.clone() });
-            }
-        }
-    }
-    requests
-}
-
-fn of_location(base: &Request, site: &Site<'_>, location: &Location<'_>, directives: &[crate::grammar::directive::Directive]) -> Vec<Request> {
+fn of_location(
+    base: &Request,
+    site: &Site<'_>,
+    location: &Location<'_>,
+    directives: &[crate::grammar::directive::Directive],
+) -> Vec<Request> {
     let paths = paths::of(site, location);
     let mut requests = Vec::new();
     let Some(inside) = paths.inside.first() else { return requests };
     let mut base = Request { target: inside.clone(), ..base.clone() };
-    let authenticates = location.nearest("auth_basic").first().is_some_and(|directive| directive.word(0) != Some("off"));
+    let authenticates =
+        location.nearest("auth_basic").first().is_some_and(|directive| directive.word(0) != Some("off"));
     let open = base.clone();
     if authenticates {
         // user:password
@@ -218,16 +189,20 @@ fn of_location(base: &Request, site: &Site<'_>, location: &Location<'_>, directi
         requests.push(open.with(&Change::Field("Authorization".to_owned(), "Basic dXNlcjp3cm9uZw==".to_owned())));
     }
     if passes {
-        requests.extend(["status-404", "status-503", "redirect", "cookie"].iter().map(|name| at(&joined(inside, name))));
+        requests
+            .extend(["status-404", "status-503", "redirect", "cookie"].iter().map(|name| at(&joined(inside, name))));
         requests.extend(accelerated(site).map(|target| at(&format!("{}?to={target}", joined(inside, "accel")))));
     }
     requests.push(at(&format!("{inside}?b=2&a=%20c")));
-    let restricts = passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
+    let restricts =
+        passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
     let methods: &[&str] = if restricts { &["POST", "OPTIONS", "DELETE", "HEAD"] } else { &["POST", "HEAD"] };
     requests.extend(methods.iter().map(|method| base.clone().with(&Change::Method((*method).to_owned()))));
     requests.extend(changes.iter().skip(4).map(|change| base.clone().with(change)));
     if location.kind == Kind::Prefix("/") || location.kind == Kind::Server {
-        requests.extend(["/a%2Fb", "//a//b", "/%69ndex.html", "/a/../index.html", "/a%20b?c=%2F"].iter().map(|path| at(path)));
+        requests.extend(
+            ["/a%2Fb", "//a//b", "/%69ndex.html", "/a/../index.html", "/a%20b?c=%2F"].iter().map(|path| at(path)),
+        );
     }
     requests.push(base.clone().with(&Change::Field("Accept-Encoding".to_owned(), "gzip".to_owned())));
     if !passes {
@@ -259,9 +234,7 @@ fn joined(path: &str, name: &str) -> String {
 const MAX_REQUESTS: usize = 2000;
 const MAX_OF_LOCATION: usize = 20;
 const MIN_OF_LOCATION: usize = 4;
-/// A host that no server has.
-const UNKNOWN: &str = "unknown.invalid";
-/// What browsers send; Serow's start pages and error messages depend on it.
+/// The fields of a browser; Serow's start pages and error messages depend on it.
 const BROWSER: [(&str, &str); 2] =
     [("Accept", "text/html,*/*;q=0.8"), ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/130.0")];
 
@@ -288,6 +261,9 @@ mod tests {
         };
         let bytes = String::from_utf8(request.bytes()).expect("it is text");
         assert!(bytes.starts_with("POST /a?b HTTP/1.1\r\nHost: h\r\nX: 1\r\n") && bytes.ends_with("\r\n\r\nc=d"));
-        assert_eq!(request.curl("https", 8443), "curl -si --path-as-is -X POST -k -H 'Host: h' -H 'X: 1' -d 'c=d' 'https://127.0.0.1:8443/a?b'");
+        assert_eq!(
+            request.curl("https", 8443),
+            "curl -si --path-as-is -X POST -k -H 'Host: h' -H 'X: 1' -d 'c=d' 'https://127.0.0.1:8443/a?b'"
+        );
     }
 }

@@ -20,7 +20,8 @@ impl Names {
         replaced.extend(rehearsal.moved.iter().cloned());
         replaced.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         let https = original.iter().filter(|directive| directive.name() == "http");
-        let blocks = https.flat_map(Directive::children).chain(original).filter(|directive| directive.name() == "upstream");
+        let blocks =
+            https.flat_map(Directive::children).chain(original).filter(|directive| directive.name() == "upstream");
         let mut groups = Vec::new();
         for block in blocks {
             let Some(upstream) = block.word(0) else { continue };
@@ -73,7 +74,8 @@ impl Names {
     /// The target of a redirect: without the origin of the request itself.
     pub(in super::super) fn redirect(&self, target: &str, host: &str, listener: usize) -> String {
         let target = self.named(target);
-        let scheme = if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
+        let scheme =
+            if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
         let Some((own, rest)) = target.split_once("://") else { return target };
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if self.groups.iter().any(|(server, _)| server == authority) {
@@ -83,7 +85,8 @@ impl Names {
             Some((name, port)) => (name, port.parse().unwrap_or(0)),
             None => (authority, if own == "https" { 443 } else { 80 }),
         };
-        let is_own_port = self.listeners.get(listener).is_none_or(|listener| listener.port == port) || !authority.contains(':');
+        let is_own_port =
+            self.listeners.get(listener).is_none_or(|listener| listener.port == port) || !authority.contains(':');
         if own == scheme && name.eq_ignore_ascii_case(host) && is_own_port && !path.is_empty() {
             return path.to_owned();
         }
@@ -98,7 +101,14 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        let listener = Listener { original: "*:80".to_owned(), port: 80, is_tls: false, nginx: 40_001, serow: 40_002, is_used: true };
+        let listener = Listener {
+            original: "*:80".to_owned(),
+            port: 80,
+            is_tls: false,
+            nginx: 40_001,
+            serow: 40_002,
+            is_used: true,
+        };
         Names {
             replaced: vec![("127.0.0.1:40003".to_owned(), "app:3000".to_owned())],
             listeners: vec![listener],

@@ -2,7 +2,7 @@
 
 use super::{super::requests::Request, Difference};
 
-/// What a reason may depend on besides the values.
+/// The conditions of a reason besides the values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Context {
     /// The status of both responses, or Serow's.
@@ -60,21 +60,35 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
     match (nginx, serow) {
         (_, "421") if !context.is_known_host => Some("421: no site has the host (RFC 9110 §15.5.20)"),
         (_, "400") if has_dots => Some("400: clients remove dot segments themselves (RFC 3986 §5.2.4)"),
-        (_, "404") if path.to_ascii_lowercase().contains("%2f") => Some("%2F does not separate names of files (RFC 3986 §2.2)"),
-        ("403", "404") if path.ends_with('/') => Some("404 for a folder without an index: nobody learns which there are"),
-        ("403", "405") if context.limits_methods => Some("405 for methods that a location does not have (RFC 9110 §15.5.6)"),
+        (_, "404") if path.to_ascii_lowercase().contains("%2f") => {
+            Some("%2F does not separate names of files (RFC 3986 §2.2)")
+        }
+        ("403", "404") if path.ends_with('/') => {
+            Some("404 for a folder without an index: nobody learns which there are")
+        }
+        ("403", "405") if context.limits_methods => {
+            Some("405 for methods that a location does not have (RFC 9110 §15.5.6)")
+        }
         ("503", "429") if context.limits_requests => Some("429 for too many requests (RFC 6585 §4)"),
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
-        ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => Some("the source of scripts is not sent"),
-        ("200", "304") if request.field("if-modified-since").is_some() => Some("304 also for dates later than the file's"),
-        ("200", "404") if context.ends_at_page && has_extension => Some("start pages are not sent in the place of images and scripts"),
+        ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
+            Some("the source of scripts is not sent")
+        }
+        ("200", "304") if request.field("if-modified-since").is_some() => {
+            Some("304 also for dates later than the file's")
+        }
+        ("200", "404") if context.ends_at_page && has_extension => {
+            Some("start pages are not sent in the place of images and scripts")
+        }
         ("301" | "404", "405") if changes && !context.is_of_origin => {
             Some("405 for methods that files do not have, also for folders and where there is no file")
         }
         ("403", "405") if changes && path.ends_with('/') && !context.is_of_origin => {
             Some("405 for methods that files do not have, also for folders and where there is no file")
         }
-        ("405", "200") if changes && context.is_of_serows_origin => Some("other methods than GET and HEAD are for the application"),
+        ("405", "200") if changes && context.is_of_serows_origin => {
+            Some("other methods than GET and HEAD are for the application")
+        }
         ("405", "200" | "204") if request.method == "OPTIONS" => Some("OPTIONS has an answer (RFC 9110 §9.3.7)"),
         _ => None,
     }
@@ -90,12 +104,16 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
         "vary" if serow.contains("accept") => Some("the response varies with `Accept`, or with `Origin`"),
         "allow" if nginx == "–" => Some("Allow in a 405 (RFC 9110 §15.5.6)"),
         "expires" if serow == "–" => Some("no Expires beside `Cache-Control: max-age` (RFC 9111 §5.3)"),
-        "cache-control" if context.status >= 400 && serow == "no-store" => Some("errors of the server do not stay in caches"),
+        "cache-control" if context.status >= 400 && serow == "no-store" => {
+            Some("errors of the server do not stay in caches")
+        }
         "cache-control" if matches!(context.status, 301 | 302 | 308 | 416) && serow == "–" => {
             Some("`expires` and `cache-control` of `files` are for files")
         }
         "cache-control" if context.lists => Some("a listing changes with each file"),
-        _ if context.is_added && nginx == "–" && !is_added_to => Some("`headers` are in errors, too: `add_header` without `always` is not"),
+        _ if context.is_added && nginx == "–" && !is_added_to => {
+            Some("`headers` are in errors, too: `add_header` without `always` is not")
+        }
         _ => None,
     }
 }
@@ -106,10 +124,14 @@ fn media_type(nginx: &str, serow: &str, context: Context) -> Option<&'static str
         | ("image/x-icon", "image/vnd.microsoft.icon")
         | ("text/xml", "application/xml")
         | ("application/octet-stream", "application/gzip") => Some("the registered media type"),
-        ("text/plain" | "application/octet-stream" | "–" | "text/html", _) if context.status < 300 && !context.is_of_origin => {
+        ("text/plain" | "application/octet-stream" | "–" | "text/html", _)
+            if context.status < 300 && !context.is_of_origin =>
+        {
             Some("Serow knows more media types than the configuration has")
         }
-        (_, "application/octet-stream") if !context.is_of_origin => Some("`default_type` has no translation: files without a known name ending"),
+        (_, "application/octet-stream") if !context.is_of_origin => {
+            Some("`default_type` has no translation: files without a known name ending")
+        }
         _ => None,
     }
 }
@@ -118,16 +140,24 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
     let path = request.path().to_ascii_lowercase();
     match part {
         "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
-        "SERVER_NAME" if !context.is_known_host || nginx == "_" => Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)"),
+        "SERVER_NAME" if !context.is_known_host || nginx == "_" => {
+            Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)")
+        }
         "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
-        "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => Some("Serow stores responses to GET only when a client sends GET"),
+        "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => {
+            Some("Serow stores responses to GET only when a client sends GET")
+        }
         "range" | "if-modified-since" | "if-none-match" if context.caches => Some("what a cache asks for is up to it"),
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
         "target" if path.contains("//") => Some("applications get repeated slashes as they were sent"),
-        "target" if path.contains('%') && decoded(nginx) == decoded(serow) => Some("applications get encoded letters as they were sent"),
+        "target" if path.contains('%') && decoded(nginx) == decoded(serow) => {
+            Some("applications get encoded letters as they were sent")
+        }
         name if name.ends_with("port") && is_number(nginx) && is_number(serow) => Some("the client has another port"),
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
-        "x-forwarded-for" if request.field("x-forwarded-for").is_some() => Some("what a client claims in X-Forwarded-For is not passed on"),
+        "x-forwarded-for" if request.field("x-forwarded-for").is_some() => {
+            Some("what a client claims in X-Forwarded-For is not passed on")
+        }
         _ => None,
     }
 }
@@ -160,7 +190,8 @@ mod tests {
     use super::*;
 
     fn reason_of(part: &str, nginx: &str, serow: &str, target: &str, context: Context) -> Option<&'static str> {
-        let difference = Difference { part: part.to_owned(), nginx: nginx.to_owned(), serow: serow.to_owned(), reason: None };
+        let difference =
+            Difference { part: part.to_owned(), nginx: nginx.to_owned(), serow: serow.to_owned(), reason: None };
         reason(&difference, &Request { target: target.to_owned(), ..Request::default() }, context)
     }
 

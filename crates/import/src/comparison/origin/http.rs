@@ -35,7 +35,8 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<(Received, bool)> {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         received.fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let has = |name: &str, part: &str| received.field(name).is_some_and(|value| value.to_ascii_lowercase().contains(part));
+    let has =
+        |name: &str, part: &str| received.field(name).is_some_and(|value| value.to_ascii_lowercase().contains(part));
     let is_kept = match version.as_str() {
         "HTTP/1.0" => has("connection", "keep-alive"),
         _ => !has("connection", "close"),
@@ -98,7 +99,8 @@ mod tests {
 
     #[test]
     fn chunks_are_counted() {
-        let mut text: &[u8] = b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\na;x\r\n0123456789\r\n0\r\n\r\n";
+        let mut text: &[u8] =
+            b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\na;x\r\n0123456789\r\n0\r\n\r\n";
         assert_eq!(read(&mut text).expect("it is valid").0.body_length, 13);
     }
 }

@@ -53,7 +53,12 @@ impl Making<'_> {
     }
 
     /// The listener of a directive, whose words it changes; nothing for HTTP/3.
-    fn listener(&mut self, listen: &mut Directive, is_all_tls: bool, held: &mut Vec<TcpListener>) -> io::Result<Option<usize>> {
+    fn listener(
+        &mut self,
+        listen: &mut Directive,
+        is_all_tls: bool,
+        held: &mut Vec<TcpListener>,
+    ) -> io::Result<Option<usize>> {
         let written = listen.word(0).unwrap_or("80").to_owned();
         let options: Vec<String> = listen.texts().skip(1).map(str::to_owned).collect();
         let has = |name: &str| options.iter().any(|option| option == name);
@@ -75,7 +80,14 @@ impl Making<'_> {
                     held.push(socket);
                     Ok(port)
                 };
-                let made = Listener { original: key.clone(), port, is_tls: false, nginx: free()?, serow: free()?, is_used: true };
+                let made = Listener {
+                    original: key.clone(),
+                    port,
+                    is_tls: false,
+                    nginx: free()?,
+                    serow: free()?,
+                    is_used: true,
+                };
                 self.listeners.push(made);
                 self.by_address.insert(key, self.listeners.len() - 1);
                 self.listeners.len() - 1

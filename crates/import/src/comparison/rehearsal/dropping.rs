@@ -29,7 +29,8 @@ impl Making<'_> {
             return true;
         }
         if is_of_tls(name) {
-            return !self.has_tls || (is_optional_file(name) && directive.word(0).is_none_or(|path| !self.paths.exists(path)));
+            return !self.has_tls
+                || (is_optional_file(name) && directive.word(0).is_none_or(|path| !self.paths.exists(path)));
         }
         let is_temporary = name.ends_with("_temp_path");
         is_temporary || DROPPED.contains(&name) || (name == "open_log_file_cache")

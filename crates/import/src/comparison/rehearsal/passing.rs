@@ -10,7 +10,7 @@ use crate::grammar::directive::Directive;
 pub(super) struct Variable {
     /// With its dollar sign.
     name: String,
-    /// What follows it: `:8080`, or nothing.
+    /// The port behind it, as in `:8080`, or nothing.
     port: String,
 }
 
@@ -43,7 +43,12 @@ pub(super) fn variables(directives: &[Directive]) -> Vec<Variable> {
         };
         let target = if directive.name() == "set" { directive.word(0) } else { directive.word(1) };
         for variable in found.iter().filter(|variable| target == Some(variable.name.as_str())) {
-            named.extend(sources.iter().filter_map(|source| variable_of(source)).map(|source| Variable { port: variable.port.clone(), ..source }));
+            named.extend(
+                sources
+                    .iter()
+                    .filter_map(|source| variable_of(source))
+                    .map(|source| Variable { port: variable.port.clone(), ..source }),
+            );
         }
     }
     found.extend(named);
@@ -67,7 +72,8 @@ fn variable_of(authority: &str) -> Option<Variable> {
     let rest = authority.strip_prefix('$')?;
     let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
     let port = &rest[end..];
-    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
     is_port.then(|| Variable { name: format!("${}", &rest[..end]), port: port.to_owned() })
 }
 
@@ -156,7 +162,9 @@ impl Making<'_> {
     }
 
     pub(super) fn upstream_server(&mut self, directive: &mut Directive) -> io::Result<()> {
-        directive.words.retain(|word| word.text != "resolve" && !word.text.starts_with("slow_start") && !word.text.starts_with("service="));
+        directive.words.retain(|word| {
+            word.text != "resolve" && !word.text.starts_with("slow_start") && !word.text.starts_with("service=")
+        });
         let Some(word) = directive.words.first_mut() else { return Ok(()) };
         word.text = {
             let name = word.text.clone();
@@ -192,7 +200,11 @@ impl Making<'_> {
     fn value(&mut self, variable: &Variable, value: &str) -> io::Result<String> {
         let target = Target::of(value);
         let is_renamed = variable_of(target.authority).is_some_and(|other| self.is_set(&other.name));
-        if value.is_empty() || value == "''" || is_renamed || (variable.port.is_empty() && self.upstreams.iter().any(|name| name == target.authority)) {
+        if value.is_empty()
+            || value == "''"
+            || is_renamed
+            || (variable.port.is_empty() && self.upstreams.iter().any(|name| name == target.authority))
+        {
             return Ok(format!("{}{}{}", target.plain_scheme(), target.authority, target.rest));
         }
         let authority = self.origin(&format!("{}{}", target.authority, variable.port))?;

@@ -53,7 +53,11 @@ pub(super) fn generate_certificate(folder: &Path) -> Option<(PathBuf, PathBuf)> 
     let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
     let mut command = Command::new("openssl");
     command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
-    command.args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout"]).arg(&key).arg("-out").arg(&certificate);
+    command
+        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     (status.is_ok_and(|status| status.success())).then_some((certificate, key))
 }
@@ -164,7 +168,9 @@ impl Paths {
             if !matches!(directive.name(), "root" | "alias" | "location" | "rewrite" | "return" | "listen") {
                 for word in &mut directive.words {
                     let within = self.moved.iter().filter(|(original, _)| {
-                        word.text.strip_prefix(original.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '$']))
+                        word.text
+                            .strip_prefix(original.as_str())
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '$']))
                     });
                     if let Some((original, new)) = within.max_by_key(|(original, _)| original.len()) {
                         word.text = format!("{new}{}", &word.text[original.len()..]);

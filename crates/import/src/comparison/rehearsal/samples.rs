@@ -47,7 +47,8 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
                     }
                     _ => folder.clone(),
                 };
-                let is_file = Path::new(&path).file_name().is_some_and(|name| name.to_string_lossy().contains('.')) && !path.ends_with('/');
+                let is_file = Path::new(&path).file_name().is_some_and(|name| name.to_string_lossy().contains('.'))
+                    && !path.ends_with('/');
                 if is_file && is_alias {
                     write_file(&files, &path, &mut written)?;
                     continue;
@@ -116,7 +117,12 @@ fn names_of(site: &sites::Site<'_>) -> Vec<String> {
 
 fn write_file(within: &str, path: &str, written: &mut BTreeSet<String>) -> io::Result<()> {
     let is_safe = Path::new(path).components().all(|component| component != Component::ParentDir);
-    if !path.starts_with(within) || !is_safe || path.ends_with('/') || written.len() >= MAX_FILES || !written.insert(path.to_owned()) {
+    if !path.starts_with(within)
+        || !is_safe
+        || path.ends_with('/')
+        || written.len() >= MAX_FILES
+        || !written.insert(path.to_owned())
+    {
         return Ok(());
     }
     let path = Path::new(path);

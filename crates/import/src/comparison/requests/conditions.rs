@@ -32,7 +32,7 @@ pub(super) fn of(location: &Location<'_>, directives: &[Directive], host: &str) 
         named_maps(directive, &maps, &mut changes);
     }
     if location.is_passed() || location.kind == Kind::Server {
-        // What a proxy sends may come from the blocks around.
+        // The fields that a proxy sends may come from the blocks around.
         for outer in location.around.iter().rev().skip(1) {
             for directive in outer.children().iter().filter(|inner| inner.block.is_none()) {
                 named_maps(directive, &maps, &mut changes);
@@ -89,10 +89,14 @@ fn set(variable: &str, value: &str, is_part: bool, maps: &[&Directive], depth: u
     let rooted = || if value.starts_with('/') || !is_part { value.to_owned() } else { format!("/{value}") };
     let change = match variable {
         "http_host" | "host" if !value.is_empty() && !value.contains([' ', '/']) => Change::Host(value.to_owned()),
-        "request_method" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_uppercase()) => Change::Method(value.to_owned()),
+        "request_method" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            Change::Method(value.to_owned())
+        }
         "args" | "query_string" if is_query(&query_value) => Change::Query(query_value),
         "is_args" => Change::Query("a=b".to_owned()),
-        "uri" | "document_uri" | "request_uri" if rooted().starts_with('/') && !rooted().contains(' ') => Change::Path(rooted()),
+        "uri" | "document_uri" | "request_uri" if rooted().starts_with('/') && !rooted().contains(' ') => {
+            Change::Path(rooted())
+        }
         "content_type" => Change::Field("Content-Type".to_owned(), value.to_owned()),
         "http_cookie" => Change::Field("Cookie".to_owned(), value.to_owned()),
         name => match (name.strip_prefix("http_"), name.strip_prefix("cookie_"), name.strip_prefix("arg_")) {
@@ -131,7 +135,8 @@ fn map(variable: &str, maps: &[&Directive], depth: usize, changes: &mut Vec<Chan
     if !is_name {
         return;
     }
-    let entries = made.children().iter().filter(|line| !matches!(line.name(), "default" | "hostnames" | "volatile" | "include"));
+    let entries =
+        made.children().iter().filter(|line| !matches!(line.name(), "default" | "hostnames" | "volatile" | "include"));
     let before = changes.len();
     for line in entries.take(4) {
         let key = line.name();
@@ -157,14 +162,19 @@ fn named_maps(directive: &Directive, maps: &[&Directive], changes: &mut Vec<Chan
             word.match_indices(name).any(|(position, _)| {
                 let before = &word[..position];
                 let follows = word[position + name.len()..].chars().next();
-                (before.ends_with('$') || before.ends_with("${")) && !follows.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+                (before.ends_with('$') || before.ends_with("${"))
+                    && !follows.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_')
             })
         };
         if directive.texts().any(names) {
             map(name, maps, 0, changes);
         }
     }
-    directive.children().iter().filter(|inner| inner.name() != "location").for_each(|inner| named_maps(inner, maps, changes));
+    directive
+        .children()
+        .iter()
+        .filter(|inner| inner.name() != "location")
+        .for_each(|inner| named_maps(inner, maps, changes));
 }
 
 fn referers(directive: &Directive, host: &str, changes: &mut Vec<Change>) {
@@ -176,7 +186,10 @@ fn referers(directive: &Directive, host: &str, changes: &mut Vec<Change>) {
             "blocked" => referer("hidden".to_owned()),
             "server_names" => referer(format!("https://{host}/page")),
             pattern if pattern.starts_with('~') => {
-                examples::of(&pattern[1..], true).into_iter().take(1).for_each(|example| referer(format!("https://{example}")));
+                examples::of(&pattern[1..], true)
+                    .into_iter()
+                    .take(1)
+                    .for_each(|example| referer(format!("https://{example}")));
             }
             name => referer(format!("https://{}/page", name.replace("*.", "sub.").replace(".*", ".test"))),
         }
@@ -217,7 +230,10 @@ mod tests {
     fn conditions_say_how_to_meet_them() {
         let field = |name: &str, value: &str| Change::Field(name.to_owned(), value.to_owned());
         for (text, change) in [
-            ("http { server { if ($http_x_forwarded_proto = http) { return 301 /; } } }", field("X-Forwarded-Proto", "http")),
+            (
+                "http { server { if ($http_x_forwarded_proto = http) { return 301 /; } } }",
+                field("X-Forwarded-Proto", "http"),
+            ),
             ("http { server { if ($http_user_agent ~* (bot|x)) { return 403; } } }", field("User-Agent", "bot")),
             ("http { server { if ($arg_a = \"b\") { return 403; } } }", Change::Query("a=b".to_owned())),
             ("http { server { if ($request_method = POST) { return 403; } } }", Change::Method("POST".to_owned())),
@@ -225,7 +241,10 @@ mod tests {
             ("http { map $http_b $m { ~^c d; } server { add_header X \"<$m>\"; } }", field("B", "c")),
         ] {
             let found = changes(text);
-            assert!(found.iter().any(|one| one.eq(&change) || ignoring_case(one) == ignoring_case(&change)), "{text}: {found:?}");
+            assert!(
+                found.iter().any(|one| one.eq(&change) || ignoring_case(one) == ignoring_case(&change)),
+                "{text}: {found:?}"
+            );
         }
     }
 

@@ -70,7 +70,9 @@ fn prefix(path: &str, location: &Location<'_>, paths: &mut Paths) {
     let folder = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
     paths.inside(path);
     if !location.is_passed() {
-        let root = location.folder().map(|(folder, is_alias)| if is_alias { folder.to_owned() } else { format!("{folder}{path}") });
+        let root = location
+            .folder()
+            .map(|(folder, is_alias)| if is_alias { folder.to_owned() } else { format!("{folder}{path}") });
         for name in root.iter().flat_map(|root| files_in(Path::new(root))).take(6) {
             paths.inside(format!("{folder}{name}"));
         }
@@ -97,7 +99,11 @@ fn expression(pattern: &str, ignores_case: bool, site: &Site<'_>, location: &Loc
         Kind::Exact(path) => Some(path.to_owned()),
         _ => None,
     });
-    let existing = location.folder().filter(|(_, is_alias)| !is_alias).map(|(folder, _)| files_in(Path::new(folder))).unwrap_or_default();
+    let existing = location
+        .folder()
+        .filter(|(_, is_alias)| !is_alias)
+        .map(|(folder, _)| files_in(Path::new(folder)))
+        .unwrap_or_default();
     let existing = existing.into_iter().map(|name| format!("/{name}"));
     for path in samples.chain(existing).chain(exact).filter(|path| matches(path)).take(3) {
         paths.inside(path);
@@ -133,7 +139,9 @@ fn append(folder: &Path, before: &str, depth: usize, names: &mut Vec<String>) {
             let name = format!("{before}{}", entry.file_name().to_string_lossy());
             match entry.file_type() {
                 Ok(kind) if kind.is_file() && !is_folder && names.len() < 30 => names.push(name),
-                Ok(kind) if kind.is_dir() && is_folder && depth < 2 => append(&entry.path(), &format!("{name}/"), depth + 1, names),
+                Ok(kind) if kind.is_dir() && is_folder && depth < 2 => {
+                    append(&entry.path(), &format!("{name}/"), depth + 1, names)
+                }
                 _ => {}
             }
         }
