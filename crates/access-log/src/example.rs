@@ -88,6 +88,7 @@ impl Example {
             note: self.note.as_ref(),
             head_bytes: 120,
             body_bytes: 13,
+            request_body_bytes: 1000,
             stream: self.stream,
             began: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_042),
             took: Duration::from_micros(1_000_250),

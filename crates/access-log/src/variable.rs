@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serow_message::{AccessNote, CacheStatus, Extensions, LimitStatus, LogFields, RouteNote, Scheme, Served};
+use serow_message::{
+    AccessNote, CacheStatus, Extensions, LimitStatus, LogFields, RequestHead, RouteNote, Scheme, Served,
+};
 use serow_variables::{Name as RequestName, Part, Scope, Source, Variable as RequestVariable, near};
 
 use super::{
@@ -53,6 +55,7 @@ names! {
     Status: "status";
     BodyBytesSent: "body_bytes_sent";
     BytesSent: "bytes_sent";
+    RequestLength: "request_length";
     RequestTime: "request_time";
     UpstreamAddress: "upstream_addr";
     UpstreamStatus: "upstream_status";
@@ -213,6 +216,10 @@ impl Name {
             Self::Status => line.extend_from_slice(served.status.as_str().as_bytes()),
             Self::BodyBytesSent => number(served.body_bytes, line),
             Self::BytesSent => number(served.head_bytes + served.body_bytes, line),
+            Self::RequestLength => match served.request {
+                Some(head) => number(head_length(head) + served.request_body_bytes, line),
+                None => line.push(b'-'),
+            },
             Self::RequestTime => decimal(served.took.as_secs(), served.took.subsec_millis(), line),
             Self::UpstreamAddress => attempts::write(served, line, attempts::server),
             Self::UpstreamStatus => attempts::write(served, line, attempts::status),
@@ -238,6 +245,14 @@ impl Name {
             Self::Whole => line.extend_from_slice(boolean(served.whole)),
         }
     }
+}
+
+/// Bytes of a head as HTTP/1.1 writes it, whichever version has carried it: compressed heads of HTTP/2 say nothing about the
+/// request.
+fn head_length(head: &RequestHead) -> u64 {
+    let line = head.method.as_str().len() + head.target.as_str().len() + "  HTTP/1.1\r\n".len();
+    let fields = head.headers.iter_known().map(|(name, _, value)| name.len() + value.len() + ": \r\n".len());
+    (line + fields.sum::<usize>() + "\r\n".len()) as u64
 }
 
 /// Appends what the strictest limit of the request says; a dash without a limit.

@@ -129,7 +129,8 @@ mod tests {
         for (text, expected) in [
             ("bob", "line 1: expected NAME:HASH"),
             (":{SHA}", "line 1: expected NAME:HASH"),
-            ("\nbob:secret", "line 2: user \"bob\": this is not a hash"),
+            ("\nbob:secret", "line 2: user \"bob\": this is not a hash, but perhaps the password itself"),
+            ("bob:rqXexS6ZhobKA", "line 1: user \"bob\": this looks like a hash by DES"),
             (
                 "bob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nbob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
                 "line 2: user \"bob\" has a line already",

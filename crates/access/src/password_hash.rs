@@ -35,8 +35,13 @@ pub enum HashKind {
 /// Why a text cannot be used as the hash of a password; it does not contain the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashError {
-    /// It is of another kind, or a password in the clear.
+    /// It is of another kind.
     Unknown,
+    /// It has the form of the oldest hashes by crypt(3), as `htpasswd -d` writes them: by DES, of eight characters of a
+    /// password.
+    Des,
+    /// It has the form of no hash: it may be a password in the clear, as `htpasswd -p` writes it.
+    Clear,
     /// It begins as one of a known kind, and is damaged.
     Damaged(HashKind),
     /// It takes so long that a check of it would be an attack.
@@ -50,7 +55,7 @@ impl PasswordHash {
     ///
     /// The hash is of an unknown kind, damaged, or takes too long.
     pub fn parse(text: &str) -> Result<Self, HashError> {
-        let kind = HashKind::of(text).ok_or(HashError::Unknown)?;
+        let kind = HashKind::of(text).ok_or_else(|| HashError::of_unknown(text))?;
         let is_expensive = kind.is_expensive(text).ok_or(HashError::Damaged(kind))?;
         if is_expensive {
             return Err(HashError::Expensive(kind));
@@ -135,6 +140,18 @@ impl HashKind {
     }
 }
 
+impl HashError {
+    /// Why a text is not a hash that begins as one of a known kind.
+    fn of_unknown(text: &str) -> Self {
+        let is_of_crypt = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/');
+        match text {
+            text if text.len() == DES_LENGTH && text.bytes().all(is_of_crypt) => Self::Des,
+            text if text.starts_with(['$', '{']) => Self::Unknown,
+            _ => Self::Clear,
+        }
+    }
+}
+
 fn apr1_parts(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix(apr1::PREFIX)?.split_once('$')
 }
@@ -182,6 +199,13 @@ impl fmt::Display for HashError {
             Self::Unknown => f.write_str(
                 "this is not a hash by argon2id, bcrypt, SHA-crypt, apr1 or {SHA}: write one with serow password",
             ),
+            Self::Des => f.write_str(
+                "this looks like a hash by DES (crypt, htpasswd -d), for which only eight characters of a password count: write \
+                 another one with serow password, or htpasswd -B",
+            ),
+            Self::Clear => f.write_str(
+                "this is not a hash, but perhaps the password itself: write a hash with serow password, or htpasswd -B",
+            ),
             Self::Damaged(kind) => write!(f, "the {kind} hash is damaged: write another one with serow password"),
             Self::Expensive(kind) => {
                 write!(f, "a check of this {kind} hash takes longer than two seconds: write one with serow password")
@@ -195,6 +219,9 @@ impl std::error::Error for HashError {}
 const SHA1: &str = "{SHA}";
 
 const BCRYPT_LENGTH: usize = 60;
+
+/// Two characters of salt, eleven of the hash.
+const DES_LENGTH: usize = 13;
 
 /// As OWASP recommends at least; 250 ms on a processor of 2020.
 const BCRYPT_COST: u32 = 12;
@@ -239,11 +266,13 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        use HashError::{Damaged, Expensive, Unknown};
+        use HashError::{Clear, Damaged, Des, Expensive, Unknown};
         for (text, expected) in [
-            ("", Unknown),
-            ("secret", Unknown),
-            ("rqXexS6ZhobKA", Unknown),
+            ("", Clear),
+            ("secret", Clear),
+            ("thirteen char", Clear),
+            ("rqXexS6ZhobKA", Des),
+            ("./abcdefghi./", Des),
             ("$1$abc$def", Unknown),
             ("{SSHA}abc", Unknown),
             ("{PLAIN}abc", Unknown),

@@ -1,6 +1,6 @@
 //! The meaning of a settings file as a whole.
 
-use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use serow_access_log::LogRules;
 use serow_config::{
@@ -9,8 +9,9 @@ use serow_config::{
     options::GeneralOptions,
     routing::conditions,
     tables::{
+        header_rules::HeaderRuleSettings,
         root::{AccountTable, RootTable},
-        sites::SiteTable,
+        sites::{SiteContent, SiteTable},
     },
 };
 use serow_document::{Place, Problems};
@@ -68,7 +69,7 @@ pub(crate) fn of(
 
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
-    let note_attempts = logs::read_attempts(&general.logging, &sites);
+    let note_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
     let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
     let (scope, logs) = (Scope::new(conditions::maps(maps, problems)), Logs::new(folder, problems));
@@ -165,4 +166,21 @@ fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
     let files = AccountFiles::of_system();
     let files = files.map_err(|error| SettingError::new("user", format!("`user` cannot be looked up: {error}")))?;
     files.find(user.as_ref(), group.as_ref())
+}
+
+/// Whether fields of responses may name the attempts on upstream servers. Where a text only looks like it, they are noted in
+/// vain.
+fn fields_read_attempts(sites: &[SiteTable]) -> bool {
+    let reads = |headers: &BTreeMap<String, String>, rules: &HeaderRuleSettings| {
+        let values = rules.response_headers.iter().filter_map(|rule| rule.value.as_ref());
+        headers.values().chain(values).any(|text| text.to_ascii_lowercase().contains("upstream_"))
+    };
+    sites.iter().any(|site| {
+        let routes = match &site.content {
+            SiteContent::Routes(routes) => &routes[..],
+            _ => &[],
+        };
+        reads(&site.settings.headers, &site.header_rules)
+            || routes.iter().any(|route| reads(&route.settings.headers, &route.header_rules))
+    })
 }

@@ -5,9 +5,7 @@ use serow_config::{
     values::Texts,
 };
 use serow_document::{Place, Problem, Problems};
-use serow_proxy::StickyMode;
-use serow_router::Action;
-use serow_site::{Content, CookieFlags, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host};
+use serow_site::{CookieFlags, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host};
 use serow_variables::{Expression, Piece, Scope, Text, read_pieces};
 
 /// Finds out what the tables of a proxy mean; notes what means nothing.
@@ -152,13 +150,6 @@ impl RewritingReading<'_> {
     fn refused<T>(&self, problem: Problem) -> Option<T> {
         self.noted(Err(problem))
     }
-}
-
-/// The cookie that the proxy of an action sets itself.
-pub(crate) fn own_cookie(action: &Action<Content>) -> Option<String> {
-    let Action::Handle(Content::Proxy(proxy)) = action else { return None };
-    let sticky = proxy.upstream().settings().sticky.as_ref()?;
-    (sticky.mode == StickyMode::Insert).then(|| sticky.cookie.clone())
 }
 
 /// Why no address begins with this.

@@ -150,13 +150,11 @@ impl Routing<'_> {
             }
         };
         let (action, surroundings) = (action?, surroundings?);
-        let reader = BodyReader { limit: policy.max_body, is_written };
-        let inner = self.bodies.enforced(reader, Arc::clone(&surroundings));
+        let inner = self.bodies.enforced(BodyReader { limit: policy.max_body, is_written }, Arc::clone(&surroundings));
         let numbered = NumberedRoute { site: name, path: EVERYTHING.to_owned(), trusted, logs: Rc::clone(&logs) };
         let cache = self.caching.cache(&action, (policy.cache.as_ref(), &place), (None, &place), EVERYTHING)?;
         let mirror = self.mirror(policy.mirror.as_ref(), (&numbered.site, EVERYTHING), &place)?;
-        let rewriting = Self::sparing(rewriting?, &action);
-        let phases = PhaseSettings { policy: inner, cache, mirror, rewriting, ..PhaseSettings::default() };
+        let phases = PhaseSettings { policy: inner, cache, mirror, rewriting: rewriting?, ..PhaseSettings::default() };
         let (action, answering) = in_phases(action, phases, EVERYTHING);
         let mark = self.numbers.mark(numbered, &action);
         let routes = vec![Route { mark, answering, ..Route::new(self.reading().text(EVERYTHING, &place)?, action) }];

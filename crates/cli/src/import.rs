@@ -10,6 +10,7 @@ use std::{
 
 use serow_import::{
     Imported,
+    comparison::{self, ComparisonError, Programs},
     grammar::{disk::Disk, error::ImportError as GrammarError},
 };
 
@@ -24,6 +25,9 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
     let main = &arguments.file;
     let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = std::path::absolute(arguments.prefix.as_deref().unwrap_or(folder)).map_err(CommandError::output)?;
+    if arguments.compare {
+        return compare(arguments, &prefix);
+    }
     let imported = serow_import::nginx(main, &prefix, &Disk).map_err(ImportError::Syntax)?;
     let report = if arguments.all { imported.report.all() } else { imported.report.to_string() };
     match &arguments.output {
@@ -54,6 +58,18 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
     }
 }
 
+/// Compares the responses of nginx with those of this program.
+fn compare(arguments: &ImportArguments, prefix: &Path) -> Result<(), CommandError> {
+    let serow = std::env::current_exe().map_err(CommandError::output)?;
+    let programs = Programs { nginx: arguments.nginx.clone(), serow };
+    let comparison = comparison::compare(&arguments.file, prefix, &programs).map_err(ImportError::Comparison)?;
+    print(&comparison.to_string())?;
+    match comparison.is_same() {
+        true => Ok(()),
+        false => Err(ImportError::Different.into()),
+    }
+}
+
 fn print(text: &str) -> Result<(), CommandError> {
     io::stdout().write_all(text.as_bytes()).map_err(CommandError::output)
 }
@@ -75,6 +91,10 @@ enum ImportError {
     Exists(PathBuf),
     /// The settings file cannot be written.
     Write(PathBuf, io::Error),
+    /// The programs cannot be compared.
+    Comparison(ComparisonError),
+    /// Responses differ for no reason that is known.
+    Different,
     /// So many directives are not translated.
     Lost(usize),
 }
@@ -83,6 +103,8 @@ impl fmt::Display for ImportError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax(error) => write!(formatter, "{error}"),
+            Self::Comparison(error) => write!(formatter, "{error}"),
+            Self::Different => formatter.write_str("responses differ without a known reason: the report has each"),
             Self::Exists(path) => {
                 write!(formatter, "{} exists: remove it, or name another file with -o", path.display())
             }
@@ -99,7 +121,7 @@ impl Error for ImportError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Write(_, error) => Some(error),
-            Self::Syntax(_) | Self::Exists(_) | Self::Lost(_) => None,
+            Self::Syntax(_) | Self::Exists(_) | Self::Comparison(_) | Self::Different | Self::Lost(_) => None,
         }
     }
 }

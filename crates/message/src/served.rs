@@ -54,6 +54,8 @@ pub struct Served<'a> {
     pub head_bytes: u64,
     /// Bytes of the response's body.
     pub body_bytes: u64,
+    /// Bytes of the request's body that were received until the response was sent, without chunk sizes and frames.
+    pub request_body_bytes: u64,
     /// The HTTP/2 stream that carried it, and its priority; `None` over HTTP/1.
     pub stream: Option<ServedStream>,
     /// When the head of the request was complete.

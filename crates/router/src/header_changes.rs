@@ -3,8 +3,8 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use bytes::Bytes;
-use serow_message::{Headers, InvalidHeader, StatusCode};
-use serow_variables::{Form, Scope, Source, Text, VariableError};
+use serow_message::{Extensions, Headers, InvalidHeader, Response, StatusCode};
+use serow_variables::{Form, Part, ResponseName, Scope, Source, Text, Variable, VariableError};
 
 use crate::header_rule::{HeaderRule, RuleCondition, RuleSubject};
 
@@ -38,6 +38,17 @@ pub(crate) struct Change {
     pub(crate) value: Bytes,
     /// The text that the value is made from for each request, if it has variables.
     pub(crate) text: Option<Text>,
+    /// The parts of the value, if some of them are known only with the response.
+    late: Option<Arc<[LatePart]>>,
+}
+
+/// A part of a value.
+#[derive(Clone, Debug)]
+enum LatePart {
+    /// Text with the values of the request.
+    Text(Bytes),
+    /// A value of the response.
+    Response(ResponseName),
 }
 
 /// The operation on a field.
@@ -113,9 +124,24 @@ impl HeaderChanges {
         rules.iter().enumerate().map(read).collect::<Result<_, _>>().map(Self::of)
     }
 
-    /// Changes the header of a response with this status.
+    /// Changes the header of a response.
+    #[inline]
+    pub fn apply_to(&self, response: &mut Response) {
+        self.change(response.status, &mut response.headers, Some(&response.extensions));
+    }
+
+    /// Changes the header of a response with this status, of which nothing else is known.
     pub fn apply(&self, status: StatusCode, headers: &mut Headers) {
-        for change in self.iter() {
+        self.change(status, headers, None);
+    }
+
+    fn change(&self, status: StatusCode, headers: &mut Headers, extensions: Option<&Extensions>) {
+        let mut settled;
+        for mut change in self.iter() {
+            if let Some(parts) = &change.late {
+                settled = change.filled(value_of(parts, extensions).trim_ascii());
+                change = &settled;
+            }
             // Name and value were tried when this was made.
             match &change.operation {
                 Operation::Set => drop(headers.insert(&change.name[..], &change.value)),
@@ -157,9 +183,12 @@ impl HeaderChanges {
         }
         let fill = |change: &Change| {
             let Some(text) = &change.text else { return change.clone() };
+            if text.reads_response() {
+                return Change { text: None, late: Some(late_parts(text, source)), ..change.clone() };
+            }
             let mut value = Vec::new();
             text.append(source, Form::Field, &mut value);
-            Change::filled(change, value.trim_ascii())
+            change.filled(value.trim_ascii())
         };
         Self::of(self.iter().map(fill).collect())
     }
@@ -201,14 +230,40 @@ impl Change {
         let value = Bytes::copy_from_slice(value.as_bytes());
         let text = text.filter(|text| text.constant().is_none());
         let operation = operation.with(&value);
-        Self { name, operation, value, text }
+        Self { name, operation, value, text, late: None }
     }
 
     /// The change with the value of a request.
     fn filled(&self, value: &[u8]) -> Self {
         let value = Bytes::copy_from_slice(value);
-        Self { name: self.name.clone(), operation: self.operation.clone().with(&value), value, text: None }
+        Self { name: self.name.clone(), operation: self.operation.clone().with(&value), value, text: None, late: None }
     }
+}
+
+/// The parts of a text with the values of a request.
+fn late_parts(text: &Text, source: &Source<'_>) -> Arc<[LatePart]> {
+    let part = |part: &Part| match part {
+        Part::Variable(Variable::Response(name)) => LatePart::Response(*name),
+        part => {
+            let mut value = Vec::new();
+            part.append(source, Form::Field, &mut value);
+            LatePart::Text(value.into())
+        }
+    };
+    text.parts().iter().map(part).collect()
+}
+
+/// The value of these parts for a response with these extensions.
+fn value_of(parts: &[LatePart], extensions: Option<&Extensions>) -> Vec<u8> {
+    let mut value = Vec::new();
+    for part in parts {
+        match (part, extensions) {
+            (LatePart::Text(text), _) => value.extend_from_slice(text),
+            (LatePart::Response(name), Some(extensions)) => name.append(extensions, &mut value),
+            (LatePart::Response(_), None) => {}
+        }
+    }
+    value
 }
 
 impl Operation {
@@ -285,3 +340,27 @@ impl fmt::Display for InvalidChange {
 }
 
 impl Error for InvalidChange {}
+
+#[cfg(test)]
+mod tests {
+    use serow_message::{CacheStatus, HitState, Request};
+
+    use super::*;
+
+    #[test]
+    fn values_of_the_response_are_filled_in_when_it_is_there() {
+        let scope = Scope::default().of_response();
+        let fields =
+            [("X-Cache", "$upstream_cache_status for $http_x_name"), ("X-Server", "$upstream_addr"), ("A", "b")];
+        let changes = HeaderChanges::with_variables(fields, &scope).unwrap();
+        let mut request = Request::get("/");
+        request.headers.append("x-name", "\u{e4}").unwrap();
+        let filled = changes.filled(&Source::of(&request, b"/"));
+        let mut response = Response::new(StatusCode::OK).with("x-server", "inner");
+        response.extensions.insert(CacheStatus::Hit { ttl: 1, state: HitState::Fresh });
+        filled.apply_to(&mut response);
+        assert_eq!(response.headers.get("x-cache"), Some("HIT for \u{e4}".as_bytes()));
+        assert_eq!((response.headers.get("x-server"), response.headers.get_str("a")), (None, Some("b")));
+        assert!(HeaderChanges::with_variables(fields, &Scope::default()).is_err());
+    }
+}

@@ -33,6 +33,8 @@ pub(crate) struct RequestLogEntry {
     response: Option<(Headers, Extensions)>,
     note: Option<RouteNote>,
     stream: Option<ServedStream>,
+    /// Bytes of the request's body.
+    received: u64,
     began: SystemTime,
     clock: Instant,
 }
@@ -52,6 +54,7 @@ impl RequestLog {
             response: None,
             note: None,
             stream: None,
+            received: 0,
             began: time::wall(),
             clock: Instant::now(),
         }
@@ -82,6 +85,11 @@ impl RequestLogEntry {
         handler.note_refused(&mut request);
     }
 
+    /// Notes that so many bytes of the body were received.
+    pub(crate) fn note_received(&mut self, bytes: usize) {
+        self.received += bytes as u64;
+    }
+
     /// The head of the request; `None` for bytes that did not become one.
     pub(crate) fn request(&self) -> Option<&RequestHead> {
         self.request.as_ref()
@@ -109,6 +117,7 @@ impl RequestLogEntry {
             note: self.note.as_ref(),
             head_bytes: sent.head_bytes,
             body_bytes: sent.body_bytes,
+            request_body_bytes: self.received,
             stream: self.stream,
             began: self.began,
             took: self.clock.elapsed(),

@@ -217,7 +217,11 @@ impl FailedResponse {
     fn with_page(self, mut page: Response) -> Response {
         let Self { response: mut failed, status } = self;
         let (is_error, is_own) = (page.status.as_u16() >= 400, page.extensions.get::<ErrorReason>().is_some());
+        let is_redirect =
+            (300..400).contains(&page.status.as_u16()) && page.headers.get(KnownHeader::Location).is_some();
         page.status = match status {
+            // With another status, clients would not follow it.
+            _ if is_redirect => page.status,
             PageStatus::OfRoute if !is_own => page.status,
             // Another error than that of the client's request: the page is missing, or refused.
             _ if is_error && page.status != failed.status || is_own => return failed,

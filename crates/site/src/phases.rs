@@ -83,7 +83,7 @@ impl PhaseSettings {
         let Self { policy, scripts, mirror, cache, internal, rewriting } = self;
         let is_empty = policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none();
         let cache = cache.map(|cache| cache.around(content));
-        let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting));
+        let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting.around(content)));
         let is_empty = is_empty && internal.is_none() && rewriting.is_none();
         (!is_empty).then_some(Phases { policy, scripts, mirror, cache, internal, rewriting, is_internal: false })
     }

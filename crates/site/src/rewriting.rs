@@ -17,11 +17,14 @@ use std::sync::Arc;
 
 use serow::{Headers, KnownHeader, Request};
 use serow_gateway::TrustedProxies;
-use serow_message::{FieldName, RequestClient};
+use serow_message::{FieldName, RequestClient, percent::encode_path};
+use serow_proxy::StickyMode;
 use serow_variables::{
     Captures, Expression, Name, Part, Source, Text, Variable,
     clean_path::{self, Room},
 };
+
+use crate::Content;
 
 pub use self::{
     cookies::{CookieFlags, InvalidFlag},
@@ -39,10 +42,10 @@ pub struct ResponseRewriting {
     pub cookie_path: Vec<RewriteRule>,
     /// Other attributes of the cookies with these names.
     pub cookie_flags: Vec<(NamePattern, CookieFlags)>,
-    /// The cookie of the proxy itself, which stays as it is.
-    pub own_cookie: Option<String>,
     /// The proxies that may name the client, for variables.
     pub trusted: TrustedProxies,
+    /// The cookie of the proxy itself, which stays as it is; that of the content, once it is known.
+    pub own_cookie: Option<String>,
 }
 
 /// A value to look for, and the text that takes its place. The first rule that fits counts.
@@ -93,6 +96,14 @@ impl ResponseRewriting {
     /// Whether nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.kinds().iter().all(|rules| rules.is_empty()) && self.cookie_flags.is_empty()
+    }
+
+    /// The same around this content, whose own cookie stays.
+    pub(crate) fn around(self, content: &Content) -> Self {
+        let Content::Proxy(proxy) = content else { return self };
+        let sticky = proxy.upstream().settings().sticky.as_ref();
+        let inserted = sticky.filter(|sticky| sticky.mode == StickyMode::Insert);
+        Self { own_cookie: inserted.map(|sticky| sticky.cookie.clone()), ..self }
     }
 
     fn kinds(&self) -> [&[RewriteRule]; 3] {
@@ -207,12 +218,12 @@ fn value(variable: &Variable, source: &Source<'_>) -> Vec<u8> {
     let (mut value, mut safe) = (Vec::new(), Vec::new());
     variable.append(source, &mut value);
     if *variable == Variable::Named(Name::Uri) {
-        serow_message::percent::encode_path(&value, &mut safe);
-        return safe;
+        encode_path(&value, &mut safe);
+        value = std::mem::take(&mut safe);
     }
     for byte in value {
         match byte {
-            // What no address has (RFC 3986 §2), what browsers take for a slash, and what ends an attribute.
+            // Bytes that no address has (RFC 3986 §2), that browsers take for a slash, or that end an attribute.
             ..=b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b';' | 0x7f.. => {
                 safe.extend_from_slice(format!("%{byte:02X}").as_bytes());
             }

@@ -66,7 +66,7 @@ impl SiteResponse {
     #[inline]
     pub(crate) fn change(&mut self, changes: Cow<'_, HeaderChanges>) {
         match self {
-            Self::Ready(Some(response)) => changes.apply(response.status, &mut response.headers),
+            Self::Ready(Some(response)) => changes.apply_to(response),
             Self::Ready(None) => {}
             Self::Pending { headers, .. } => *headers = changes.into_owned(),
             // Before the policy, so that it sees the fields that will be sent.
@@ -106,7 +106,7 @@ impl Future for SiteResponse {
             Self::Ready(response) => response.take().map_or(Poll::Pending, Poll::Ready),
             Self::Pending { response, headers, strict_transport } => {
                 let mut response = ready!(response.as_mut().poll(context));
-                headers.apply(response.status, &mut response.headers);
+                headers.apply_to(&mut response);
                 strict_transport.apply(&mut response);
                 Poll::Ready(response)
             }

@@ -21,6 +21,7 @@
 //! | a name with a part of its own: fields, cookies, arguments, captures, maps | `variable.rs` |
 //! | the request that the values are taken from | `source.rs` |
 //! | the path as routes and `$uri` have it | `clean_path.rs` |
+//! | values of a response, for its own fields | `response_name.rs` |
 //! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
 //! | the names that a text may use, and those that captures and maps cannot have | `scope.rs`, `reserved_names.rs` |
 //! | tables from values to values | `map.rs`, `maps.rs` |
@@ -38,6 +39,7 @@ mod map;
 mod maps;
 mod name;
 mod reserved_names;
+mod response_name;
 mod scope;
 mod source;
 mod text;
@@ -56,6 +58,7 @@ pub use self::{
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,
     reserved_names::{LOG_ONLY, SERVER_NAME},
+    response_name::ResponseName,
     scope::Scope,
     source::Source,
     text::{Part, Piece, Text, read_pieces},

@@ -61,7 +61,7 @@ const PROCESS: &str = "pid";
 
 /// Names that only the access log has: values that are known once the response is sent. Those that begin with `upstream_` or
 /// `sent_http_` are others.
-pub const LOG_ONLY: [&str; 18] = [
+pub const LOG_ONLY: [&str; 19] = [
     "realip_remote_addr",
     "realip_remote_port",
     "time_local",
@@ -70,6 +70,7 @@ pub const LOG_ONLY: [&str; 18] = [
     "status",
     "body_bytes_sent",
     "bytes_sent",
+    "request_length",
     "request_time",
     "connection",
     "connection_requests",

@@ -8,6 +8,7 @@ use crate::{
     maps::Maps,
     name::Name,
     reserved_names::{HOST_NAME, LOG_ONLY, SERVER_NAME, of_process},
+    response_name::ResponseName,
     text::{Part, Piece, Text, push_text, read_pieces},
     variable::Variable,
 };
@@ -21,6 +22,8 @@ pub struct Scope {
     captures: Option<Vec<Option<Box<str>>>>,
     /// Whether these are those of a map's value, and not of a route's path.
     is_of_map: bool,
+    /// Whether texts are for fields of a response, and may name its values.
+    reads_response: bool,
 }
 
 impl Text {
@@ -75,6 +78,12 @@ impl Scope {
         Self { is_of_map: true, ..self.of_expression(expression) }
     }
 
+    /// The same for fields of responses, which may name values of the response.
+    #[must_use]
+    pub fn of_response(&self) -> Self {
+        Self { reads_response: true, ..self.clone() }
+    }
+
     /// Returns the meaning of a name: a variable, or a text that no request changes.
     ///
     /// # Errors
@@ -91,6 +100,9 @@ impl Scope {
         }
         if let Some(text) = of_process(written) {
             return Ok(Part::Text(text));
+        }
+        if let Some(name) = ResponseName::find(written).filter(|_| self.reads_response) {
+            return Ok(Part::Variable(Variable::Response(name)));
         }
         let map = || self.maps.find(written).map(Variable::Map);
         match Variable::find(written).or_else(map) {
@@ -131,7 +143,8 @@ impl Scope {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let captures = self.captures.iter().flatten().flatten().map(|name| &**name);
         let names = captures.chain(self.maps.names()).chain(Name::all().map(|name| -> &str { name }));
-        names.chain(self.server_name.is_some().then_some(SERVER_NAME)).chain([HOST_NAME])
+        let of_response = ResponseName::all().filter(|_| self.reads_response).map(|name| -> &str { name });
+        names.chain(self.server_name.is_some().then_some(SERVER_NAME)).chain([HOST_NAME]).chain(of_response)
     }
 
     /// The names of captures, and their numbers from 1 on.
@@ -142,8 +155,13 @@ impl Scope {
 
     fn unknown(&self, written: &str) -> VariableError {
         let name = written.to_ascii_lowercase();
-        if LOG_ONLY.contains(&&*name) || name.starts_with("upstream_") || name.starts_with("sent_http_") {
-            return VariableError(format!("${written} is known only when the response is sent, to the access log"));
+        let of_upstream = name.starts_with("upstream_") && !self.reads_response;
+        if LOG_ONLY.contains(&&*name) || of_upstream || name.starts_with("sent_http_") {
+            let text = match ResponseName::find(&name) {
+                Some(_) => "to fields of the response and to the access log",
+                None => "to the access log",
+            };
+            return VariableError(format!("${written} is known only when the response is sent, {text}"));
         }
         VariableError(match near(&name, self.names()) {
             Some(near) => format!("there is no ${written}; did you mean ${near}?"),

@@ -53,6 +53,12 @@ impl Text {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_capture()))
     }
 
+    /// Whether a variable of it is a value of the response.
+    #[must_use]
+    pub fn reads_response(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(Variable::Response(_))))
+    }
+
     /// Whether two requests that differ in their paths alone may have different values.
     #[must_use]
     pub fn depends_on_path(&self) -> bool {
@@ -61,14 +67,19 @@ impl Text {
 
     /// Appends the text with the values of a request, escaped.
     pub fn append(&self, source: &Source<'_>, form: Form, output: &mut Vec<u8>) {
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => output.extend_from_slice(text.as_bytes()),
-                Part::Variable(variable) => {
-                    let start = output.len();
-                    variable.append(source, output);
-                    form.escape(start, output);
-                }
+        self.parts.iter().for_each(|part| part.append(source, form, output));
+    }
+}
+
+impl Part {
+    /// Appends the part with the values of a request, escaped.
+    pub fn append(&self, source: &Source<'_>, form: Form, output: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => output.extend_from_slice(text.as_bytes()),
+            Self::Variable(variable) => {
+                let start = output.len();
+                variable.append(source, output);
+                form.escape(start, output);
             }
         }
     }

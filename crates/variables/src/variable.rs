@@ -7,6 +7,7 @@ use serow_message::Headers;
 use crate::{
     map::Map,
     name::{Name, NameFamily},
+    response_name::ResponseName,
     source::Source,
     values,
 };
@@ -28,6 +29,8 @@ pub enum Variable {
     Capture(usize),
     /// The text that a map has for the value of another one.
     Map(Arc<Map>),
+    /// A value of the response, for fields of that; a request has none.
+    Response(ResponseName),
 }
 
 /// How a value was written, which decides how it becomes a part of a URL.
@@ -75,6 +78,7 @@ impl Variable {
             Self::Claim(name) => source.claims.is_some_and(|claims| claims.0.append(name, output)),
             Self::Capture(number) => text(source.captures.get(*number).copied()),
             Self::Map(map) => map.append(source, output),
+            Self::Response(_) => false,
         }
     }
 
@@ -119,7 +123,7 @@ impl Variable {
             Self::Named(name) => matches!(name, Name::Request | Name::RequestUri | Name::Uri),
             Self::Capture(_) => true,
             Self::Map(map) => map.depends_on_path(),
-            Self::Field(_) | Self::Cookie(_) | Self::Argument(_) | Self::Claim(_) => false,
+            Self::Field(_) | Self::Cookie(_) | Self::Argument(_) | Self::Claim(_) | Self::Response(_) => false,
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod hpack_decode;
 pub mod hpack_roundtrip;
 pub mod http3_connection;
 pub mod http3_streams;
+pub mod nginx;
 pub mod operations;
 pub mod priority;
 pub mod proxy_protocol;

@@ -136,13 +136,19 @@ def response(reader, method: str) -> tuple[tuple, bool]:
     return (status, location, own, text if is_own else ""), known.get("connection") == "close"
 
 
-def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str) -> str | None:
+def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str, server: str) -> str | None:
     """The reason of a difference that the report or docs/from-nginx.md names."""
     for remark in REMARKS:
         if remark in remarks:
             return f"the report says: {remark}"
     if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
         return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
+    if theirs[0] >= 400 and ours[0] >= 400 and ours[3] == "" and "error_page" in server:
+        return "an error page that is an error itself leaves the first error as it is; nginx sends that of the page"
+    if request[0] == "POST" and ours[0] == 405 and "error_page" in server:
+        return "a folder answers methods other than GET and HEAD with 405, which has no page here"
+    if "error_page" in server and ours[::3] == theirs[::3] and set(theirs[2]) < set(ours[2]):
+        return "the page of an error has the fields that its location adds to successful responses"
     if theirs[0] == ours[0] == 500:
         return "a loop of rewrites ends with 500, without the fields of a location"
     if "//" in theirs[3]:

@@ -10,11 +10,7 @@ use serow_site::{Content, ResponseRewriting};
 use serow_variables::Scope;
 
 use super::Routing;
-use crate::{
-    proxying::ProxyScopes,
-    rewriting::{RewritingReading, own_cookie},
-    route_numbers::trusted,
-};
+use crate::{proxying::ProxyScopes, rewriting::RewritingReading, route_numbers::trusted};
 
 impl Routing<'_> {
     pub(super) fn proxy(&self, table: ProxyTable, scopes: ProxyScopes<'_>, place: &Place) -> Option<Action<Content>> {
@@ -33,11 +29,6 @@ impl Routing<'_> {
         let reading = RewritingReading { scope, place: &place.key("proxy"), problems: self.problems };
         let rewriting = reading.rewriting(&table.settings)?;
         Some(ResponseRewriting { trusted: trusted(trust.unwrap_or(self.trust)), ..rewriting })
-    }
-
-    /// The same, which spares what the proxy itself sends.
-    pub(super) fn sparing(rewriting: ResponseRewriting, action: &Action<Content>) -> ResponseRewriting {
-        ResponseRewriting { own_cookie: own_cookie(action), ..rewriting }
     }
 
     pub(super) fn app(&self, table: AppTable, has_internal: bool, place: &Place) -> Option<Action<Content>> {

@@ -80,6 +80,7 @@ impl Routing<'_> {
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let shown = shown(site.name, Some(&place), &name);
+        let scopes = ProxyScopes { site: site.scope, route: &scope };
         let rewriting = self.rewriting(handler.proxy(), handler.trust(), site.scope, &place);
         let action = match handler {
             HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
@@ -92,12 +93,8 @@ impl Routing<'_> {
             HandlerTable::Files(files) => {
                 self.files(*files, (&written, site.dav), compression, (&shown, &place.key("files")))
             }
-            HandlerTable::Proxy(proxy) => {
-                self.proxy(*proxy, ProxyScopes { site: site.scope, route: &scope }, &place.key("proxy"))
-            }
-            HandlerTable::Php(php) => {
-                self.php(*php, ProxyScopes { site: site.scope, route: &scope }, (&shown, &place.key("php")))
-            }
+            HandlerTable::Proxy(proxy) => self.proxy(*proxy, scopes, &place.key("proxy")),
+            HandlerTable::Php(php) => self.php(*php, scopes, (&shown, &place.key("php"))),
             HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
             HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
             HandlerTable::Rewrite(table) => self.reading().rewriting(&table, &scope, &place),
@@ -109,7 +106,7 @@ impl Routing<'_> {
         let phases = PhaseSettings {
             policy: surroundings,
             scripts: self.scripting.of_route(settings.script.as_ref(), &place)?,
-            rewriting: Self::sparing(rewriting?, &action),
+            rewriting: rewriting?,
             ..self.around_content(&action, &policy, (&name, &matched), (settings.internal, follows), site, &place)?
         };
         let (action, answering) = in_phases(action, phases, &of_route(Some(&place), &name));

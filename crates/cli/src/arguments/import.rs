@@ -24,6 +24,15 @@ pub(crate) struct ImportArguments {
     #[arg(long, conflicts_with = "output")]
     pub(crate) check: bool,
 
+    /// Start nginx and Serow with the configuration on ports of this machine's loopback, an echo in the place of all other
+    /// servers, send both the requests that the configuration suggests, and report how the responses differ.
+    #[arg(long, conflicts_with_all = ["output", "check"])]
+    pub(crate) compare: bool,
+
+    /// The nginx for `--compare`.
+    #[arg(long, value_name = "PROGRAM", default_value = "nginx", requires = "compare")]
+    pub(crate) nginx: PathBuf,
+
     /// List all directives in the report, with those that are translated or need no line.
     #[arg(long)]
     pub(crate) all: bool,

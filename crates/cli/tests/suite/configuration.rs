@@ -81,6 +81,9 @@ fn surroundings() -> TempDir {
         fs::write(path, text).unwrap();
     }
     fs::write(folder.path().join("users.htpasswd"), "alice:{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n").unwrap();
+    let des = "# users\nbob:rqXexS6ZhobKA\n";
+    fs::write(folder.path().join("des.htpasswd"), des).unwrap();
+    fs::write(folder.path().join("clear.htpasswd"), "bob:open sesame\n").unwrap();
     fs::write(folder.path().join("jwks.json"), KEYS).unwrap();
     fs::write(folder.path().join("blocked.txt"), "198.51.100.0/24\n").unwrap();
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();

@@ -11,7 +11,10 @@ use std::{
 
 use serow_requirements::requires;
 
-use crate::running::{Answer, Running, serow};
+use crate::{
+    client_addresses,
+    running::{Answer, Running, serow},
+};
 
 /// A server whose responses have the fields that the query names: `/?X-Accel-Redirect=/a&Cache-Control=no-store`. It
 /// answers `/loop` with a redirect to itself.
@@ -334,4 +337,22 @@ fn express_applications_send_files() {
         &[("server.js", EXPRESS)],
         "command = [\"node\", \"server.js\"], env = [\"NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs\"]",
     ));
+}
+
+#[test]
+fn a_mapping_of_the_settings_reaches_the_server_and_that_of_a_client_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mapping = "X-Accel-Mapping: /srv/invoices/=/protected/";
+    let origin = client_addresses::origin();
+    let site = format!(
+        "[[site]]\n[[site.route]]\npath = \"/other\"\nproxy = {{ servers = \"{origin}\" }}\n\
+         [[site.route]]\npath = \"/*\"\nproxy = {{ servers = \"{origin}\", set-header = \"{mapping}\" }}\n"
+    );
+    let server = run(folder.path(), &site);
+    for (path, expected) in [("/", 1), ("/other", 0)] {
+        let answer = server.ask(path, "X-Accel-Mapping: /etc/=/protected/\r\nx_accel_mapping: /etc/=/protected/\r\n");
+        let head = answer.text().to_ascii_lowercase();
+        assert_eq!(head.matches("mapping").count(), expected, "{head}");
+        assert_eq!(answer.text().contains(mapping), expected == 1, "{head}");
+    }
 }

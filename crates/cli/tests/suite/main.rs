@@ -41,6 +41,7 @@ mod purge;
 mod rates;
 mod reasons;
 mod request_ids;
+mod response_variables;
 mod responses;
 mod rewrites;
 mod rewriting;

@@ -33,8 +33,11 @@ impl HeaderReading<'_> {
         rules: &HeaderRuleSettings,
         place: &Place,
     ) -> Option<HeaderMeaning> {
-        let set = self.set(set, &place.key("headers"));
-        let responses = self.rules(&rules.response_headers, RuleSubject::Response, &place.key("response-headers"));
+        let scope = self.scope.of_response();
+        let of_response = HeaderReading { scope: &scope, problems: self.problems };
+        let set = of_response.set(set, &place.key("headers"));
+        let responses =
+            of_response.rules(&rules.response_headers, RuleSubject::Response, &place.key("response-headers"));
         let requests = self.rules(&rules.request_headers, RuleSubject::Request, &place.key("request-headers"));
         Some(HeaderMeaning { responses: set?.followed_by(&responses?), requests: requests? })
     }

@@ -375,9 +375,8 @@ impl<'tree> Content<'tree> {
     ) {
         let scope = Rc::clone(&self.scope);
         let is_script = passing.name() == "fastcgi_pass";
-        if is_script && last.literal().is_some_and(|last| last.starts_with('='))
-            || texts.iter().all(|text| text.written() == "$uri") && is_script
-        {
+        let refuses_missing = last.literal().is_some_and(|last| last.starts_with('='));
+        if is_script && (refuses_missing || texts.iter().all(|text| text.written() == "$uri")) {
             match self.pass(flow, passing, &scope, matching, None) {
                 Ok(Some(handler)) => self.push(flow, &scope, matching, &handler, passing),
                 Ok(None) => {}

@@ -191,6 +191,9 @@ impl<H: Handler> Http1<H> {
     /// Notes that this many bytes of a body were received.
     fn note_received(&mut self, bytes: usize) {
         self.worker.counters.body_bytes_received.add(bytes as u64);
+        if let Some(record) = &mut self.record {
+            record.note_received(bytes);
+        }
         self.transport.note_received(bytes);
     }
 

@@ -37,6 +37,9 @@ where
         if let Some(deadline) = &mut exchange.deadline {
             deadline.note_received(data.len(), &self.worker.clock);
         }
+        if let Some(record) = &mut exchange.record {
+            record.note_received(data.len());
+        }
         exchange.received.push(data);
         self.poll_exchange(index);
     }

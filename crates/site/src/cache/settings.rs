@@ -135,7 +135,7 @@ pub(super) fn cookies<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Ite
     cookies_of(headers, move |other| other == name.as_bytes())
 }
 
-fn cookies_of<'a>(headers: &'a Headers, is_meant: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = &'a [u8]> {
+fn cookies_of(headers: &Headers, is_meant: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = &[u8]> {
     let pairs = headers.get_all(serow::KnownHeader::Cookie).flat_map(|line| line.split(|byte| *byte == b';'));
     let pairs = pairs.flat_map(|pair| std::iter::once(pair).chain(pair.split(|byte| *byte == b',').skip(1)));
     pairs.filter_map(move |pair| {

@@ -47,7 +47,7 @@ impl CookieFlags {
         }
     }
 
-    /// What becomes of an attribute of this name: nothing, if it stays.
+    /// The text in place of an attribute of this name: nothing, if it stays.
     fn replacing(self, name: &[u8]) -> Option<&'static str> {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         match self {

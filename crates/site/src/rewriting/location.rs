@@ -25,11 +25,11 @@ pub(super) fn rewritten_refresh(refresh: &[u8], rules: FilledRules<'_>) -> Optio
     let end = quote.and_then(|quote| address.iter().position(|byte| *byte == quote)).unwrap_or(address.len());
     let (address, behind) = address.split_at_checked(end)?;
     let address = rewritten(address, rules)?;
-    Some([before, quote.as_ref().map_or(&[][..], std::slice::from_ref), &address, behind].concat())
+    Some([before, quote.as_slice(), &address, behind].concat())
 }
 
-/// Whether a text that ends with a host is all of the host in the address: `http://app` is no beginning of
-/// `http://app.example/` nor of `http://app:8080/`.
+/// Whether a text that ends with a host has all of the host of the address: `http://app.example/` and `http://app:8080/` do
+/// not begin with `http://app`.
 fn ends_well(pattern: &RewritePattern, found: &Match<'_>) -> bool {
     let RewritePattern::Text(start) = pattern else { return true };
     !ends_with_host(start) || matches!(found.rest.first(), None | Some(b'/' | b'?' | b'#'))

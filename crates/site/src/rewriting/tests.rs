@@ -18,7 +18,7 @@ fn rules(pairs: &[(&str, &str)]) -> Vec<RewriteRule> {
 }
 
 fn request() -> Request {
-    let mut request = Request::get("/a%20b?c=1");
+    let mut request = Request::get("/a%20b%3b?c=1");
     for (name, value) in [("host", "Www.Example:8443"), ("x-odd", "a;b \"c\"\\d/e"), ("x-next", "1\u{e4}")] {
         request.headers.append(name, value).unwrap();
     }
@@ -61,7 +61,7 @@ fn the_first_rule_that_fits_changes_an_address() {
         ("http://two/x", "//cdn.example/x"),
         ("https://api.internal/v1", "https://api.example/v1?from=www.example"),
         ("https://api.internal", "https://api.example?from=www.example"),
-        ("http://uri", "/a%20ba%3Bb%20%22c%22%5Cd/e1%C3%A4"),
+        ("http://uri", "/a%20b%3Ba%3Bb%20%22c%22%5Cd/e1%C3%A4"),
         ("/old/x", "/new/x"),
         ("/other", "/other"),
         // A path of the server never becomes a host.

@@ -38,6 +38,7 @@ targets! {
     hpack_roundtrip: 20_000,
     http3_connection: 50_000,
     http3_streams: 15_000,
+    nginx: 400,
     operations: 80_000,
     priority: 80_000,
     proxy_protocol: 80_000,

@@ -85,6 +85,8 @@ fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> 
         None => {
             let path = flow.variables.resolve(&flow.filled(&Text::of(target)), Use::Message)?.written();
             let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
+            // The query of the request does not get there.
+            let path = if path.contains('?') { path } else { format!("{path}?") };
             page.push(("path".to_owned(), Value::Text(path)));
         }
     }
