@@ -144,8 +144,8 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
             Side { outcome: &of_serow, received: &serow_received },
         ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
-        let site = sites.get(request.site);
-        let location = site.and_then(|site| site.locations.get(request.location));
+        let site = sites.get(rehearsal.site_of(request));
+        let location = site.and_then(|site| site.locations.get(site.location_of(request.path())));
         for difference in &mut differences {
             let context = context(&sites, location, request, sides, difference, &named);
             difference.reason = reason(difference, request, context);

@@ -24,9 +24,8 @@ pub(super) struct Request {
     pub(super) target: String,
     pub(super) fields: Vec<(String, String)>,
     pub(super) body: Option<String>,
-    /// The number of the server, and of the location in it that suggested the request.
+    /// The number of the server that suggested the request.
     pub(super) site: usize,
-    pub(super) location: usize,
 }
 
 /// The requests of a comparison.
@@ -129,8 +128,7 @@ pub(super) fn of(rehearsal: &Rehearsal) -> Requests {
             ..Request::default()
         };
         all.add(hosts::requests(&base, &hosts, listeners), most, &mut seen);
-        for (position, location) in site.locations.iter().enumerate() {
-            let base = Request { location: position, ..base.clone() };
+        for location in &site.locations {
             all.add(of_location(&base, site, location, &rehearsal.directives), most, &mut seen);
         }
     }
@@ -146,7 +144,7 @@ impl Requests {
         let mut count = 0;
         for request in requests {
             // Locations suggest the same paths.
-            let key = Request { site: 0, location: 0, ..request.clone() };
+            let key = Request { site: 0, ..request.clone() };
             if !seen.insert(key) {
                 continue;
             }
@@ -194,8 +192,7 @@ fn of_location(
         requests.extend(accelerated(site).map(|target| at(&format!("{}?to={target}", joined(inside, "accel")))));
     }
     requests.push(at(&format!("{inside}?b=2&a=%20c")));
-    let restricts =
-        passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
+    let restricts = passes || !location.nearest("limit_except").is_empty();
     let methods: &[&str] = if restricts { &["POST", "OPTIONS", "DELETE", "HEAD"] } else { &["POST", "HEAD"] };
     requests.extend(methods.iter().map(|method| base.clone().with(&Change::Method((*method).to_owned()))));
     requests.extend(changes.iter().skip(4).map(|change| base.clone().with(change)));
