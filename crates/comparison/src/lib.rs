@@ -2,25 +2,25 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `rehearsal.rs`, `rehearsal/`, `written.rs` |
+//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `rehearsal.rs`, `rehearsal/`, `printed.rs` |
 //! | a server in this process takes the place of all servers that requests are passed to | `origin.rs`, `origin/` |
 //! | its directives suggest requests | `requests.rs`, `requests/`, `sites.rs` |
 //! | nginx and Serow start, and get each request | `servers.rs`, `exchange.rs` |
 //! | differences are found, and those that are meant get their reason | `difference.rs`, `difference/` |
 //! | all of them become a text | `outcome.rs` |
-
 #![forbid(unsafe_code)]
 
+mod deadline;
 mod difference;
 mod exchange;
 mod folder;
 mod origin;
 mod outcome;
+mod printed;
 mod rehearsal;
 mod requests;
 mod servers;
 mod sites;
-mod written;
 
 use std::{
     collections::BTreeSet,
@@ -145,8 +145,8 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
             Side { outcome: &of_serow, received: &serow_received },
         ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
-        let site = sites.get(request.site);
-        let location = site.and_then(|site| site.locations.get(request.location));
+        let site = sites.get(rehearsal.site_of(request));
+        let location = site.and_then(|site| site.locations.get(site.location_of(request.path())));
         for difference in &mut differences {
             let context = context(&sites, location, request, sides, difference, &named);
             difference.reason = reason(difference, request, context);
@@ -176,18 +176,14 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
         }
     };
     let conf = path("serow/nginx.conf");
-    fs::write(&conf, written::Written::of(&rehearsal.directives, &change).text)?;
+    fs::write(&conf, printed::Printed::of(&rehearsal.directives, &change).text)?;
     let imported = serow_import::nginx(&conf, folder.path(), &Disk)?;
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
     let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
     let mut command = Command::new(program);
     command.arg("run").arg("--config").arg(&settings).current_dir(path("serow"));
-    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(|message| {
-        let kept = std::env::temp_dir().join("serow-compare-failed.toml");
-        let copied = fs::copy(&settings, &kept).map(|_| format!(" (the settings are in {})", kept.display()));
-        ComparisonError::Server(message + &copied.unwrap_or_default())
-    })
+    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(ComparisonError::Server)
 }
 
 /// The fields and variables that a configuration names.
@@ -213,7 +209,7 @@ fn collect(directives: &[Directive], named: &mut Named) {
     }
 }
 
-/// What the reasons for a difference depend on.
+/// The conditions of the reasons for a difference.
 fn context(
     sites: &[Site<'_>],
     location: Option<&Location<'_>>,
@@ -227,7 +223,7 @@ fn context(
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
         || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
-            && request.host != "unknown.invalid";
+            && request.host != requests::UNKNOWN;
     let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
     Context {
         status: match sides[1].outcome {

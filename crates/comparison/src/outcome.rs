@@ -20,7 +20,7 @@ pub struct Comparison {
     pub findings: Vec<Finding>,
     /// The number of requests that the limits leave out.
     pub left_out: usize,
-    /// What is other than in the original, as sentences.
+    /// The changes that a rehearsal needs, as sentences.
     pub notes: Vec<String>,
     /// The lines that this nginx refuses; neither server has them.
     pub refused: Vec<String>,

@@ -16,8 +16,12 @@ use std::{
 };
 
 use self::paths::Paths;
-use super::{folder::Folder, origin::Origins};
-use serow_import::grammar::{directive::Directive, token::Word};
+use super::{
+    folder::Folder,
+    origin::Origins,
+    requests::{Request, UNKNOWN},
+};
+use serow_import::grammar::{directive::Directive, token::Argument};
 
 /// A configuration that is safe to run.
 #[derive(Debug)]
@@ -28,9 +32,11 @@ pub(super) struct Rehearsal {
     pub(super) listeners: Vec<Listener>,
     /// The address that each `listen` became: of each server, in the order of the file.
     pub(super) of_servers: Vec<Vec<usize>>,
+    /// The listeners with a default server of their own, and the number of that server.
+    defaults: Vec<(usize, usize)>,
     /// The folders that stand for missing ones: theirs, and the original.
     pub(super) moved: Vec<(String, String)>,
-    /// What is other than in the original, as sentences.
+    /// The changes that a rehearsal needs, as sentences.
     pub(super) notes: Vec<String>,
 }
 
@@ -62,7 +68,8 @@ struct Making<'a> {
     /// The certificate for all servers with TLS, if the configuration's own are missing.
     certificate: Option<(PathBuf, PathBuf)>,
     has_tls: bool,
-    defaults: Vec<usize>,
+    /// The listeners with `default_server`, and the number of their server.
+    defaults: Vec<(usize, usize)>,
     notes: Vec<String>,
 }
 
@@ -108,6 +115,7 @@ impl Rehearsal {
             directives,
             listeners: making.listeners,
             of_servers: making.of_servers,
+            defaults: making.defaults,
             moved: making.paths.moved(),
             notes: making.notes,
         })
@@ -118,6 +126,17 @@ impl Rehearsal {
     /// The addresses that servers listen on.
     pub(super) fn used(&self) -> impl Iterator<Item = &Listener> {
         self.listeners.iter().filter(|listener| listener.is_used)
+    }
+
+    /// The number of the server that gets a request: the one that suggested it, or the default one of the address.
+    pub(super) fn site_of(&self, request: &Request) -> usize {
+        let listens = |of_server: &Vec<usize>| of_server.contains(&request.listener);
+        let first = self.of_servers.iter().position(listens);
+        match self.defaults.iter().find(|(listener, _)| *listener == request.listener) {
+            _ if request.host != UNKNOWN => request.site,
+            Some((_, server)) => *server,
+            None => first.unwrap_or(request.site),
+        }
     }
 
     /// Drops the addresses of servers that this nginx refuses.
@@ -233,7 +252,7 @@ fn whole(directives: &[Directive]) -> Vec<Directive> {
 
 /// A directive that the original does not have.
 fn made(name: &str, words: &[&str]) -> Directive {
-    let word = |text: &str| Word { text: text.to_owned(), line: 0, is_quoted: false };
+    let word = |text: &str| Argument { text: text.to_owned(), line: 0, is_quoted: false };
     Directive {
         name: word(name),
         words: words.iter().copied().map(word).collect(),

@@ -2,11 +2,13 @@
 
 mod conditions;
 mod examples;
+mod hosts;
 mod paths;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use self::conditions::Change;
+pub(super) use self::hosts::UNKNOWN;
 use super::{
     rehearsal::Rehearsal,
     sites::{self, Kind, Location, Site},
@@ -22,9 +24,8 @@ pub(super) struct Request {
     pub(super) target: String,
     pub(super) fields: Vec<(String, String)>,
     pub(super) body: Option<String>,
-    /// The number of the server, and of the location in it that suggested the request.
+    /// The number of the server that suggested the request.
     pub(super) site: usize,
-    pub(super) location: usize,
 }
 
 /// The requests of a comparison.
@@ -116,7 +117,7 @@ pub(super) fn of(rehearsal: &Rehearsal) -> Requests {
         let listeners = rehearsal.of_servers.get(number).map(Vec::as_slice).unwrap_or_default();
         let main = listeners.iter().find(|listener| rehearsal.listeners[**listener].is_tls).or(listeners.first());
         let Some(main) = main.copied() else { continue };
-        let hosts = hosts(site);
+        let hosts = hosts::of(site);
         let base = Request {
             listener: main,
             method: "GET".to_owned(),
@@ -126,9 +127,8 @@ pub(super) fn of(rehearsal: &Rehearsal) -> Requests {
             site: number,
             ..Request::default()
         };
-        all.add(of_hosts(&base, &hosts, listeners), most, &mut seen);
-        for (position, location) in site.locations.iter().enumerate() {
-            let base = Request { location: position, ..base.clone() };
+        all.add(hosts::requests(&base, &hosts, listeners), most, &mut seen);
+        for location in &site.locations {
             all.add(of_location(&base, site, location, &rehearsal.directives), most, &mut seen);
         }
     }
@@ -144,7 +144,7 @@ impl Requests {
         let mut count = 0;
         for request in requests {
             // Locations suggest the same paths.
-            let key = Request { site: 0, location: 0, ..request.clone() };
+            let key = Request { site: 0, ..request.clone() };
             if !seen.insert(key) {
                 continue;
             }
@@ -156,50 +156,6 @@ impl Requests {
             }
         }
     }
-}
-
-/// A host for each name of a server.
-fn hosts(site: &Site<'_>) -> Vec<String> {
-    let mut hosts: Vec<String> = Vec::new();
-    for name in &site.names {
-        let host = match *name {
-            "_" | "" | "*" => continue,
-            expression if expression.starts_with('~') => match examples::of(&expression[1..], false).into_iter().next()
-            {
-                Some(example) => example,
-                None => continue,
-            },
-            name if name.contains('$') => continue,
-            name => match (name.strip_prefix('.'), name.strip_prefix("*."), name.strip_suffix(".*")) {
-                (Some(rest), ..) => format!("sub.{rest}"),
-                (_, Some(rest), _) => format!("sub.{rest}"),
-                (.., Some(rest)) => format!("{rest}.test"),
-                _ => name.to_owned(),
-            },
-        };
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
-    hosts
-}
-
-/// The requests that show which server a host leads to.
-fn of_hosts(base: &Request, hosts: &[String], listeners: &[usize]) -> Vec<Request> {
-    let mut requests = Vec::new();
-    for listener in listeners {
-        for host in hosts.iter().map(String::as_str).take(6).chain([UNKNOWN]) {
-            for target in ["/", "/index.html?a=b"] {
-                requests.push(Request {
-                    listener: *listener,
-                    host: host.to_owned(),
-                    target: target.to_owned(),
-                    ..base.clone()
-                });
-            }
-        }
-    }
-    requests
 }
 
 fn of_location(
@@ -236,8 +192,7 @@ fn of_location(
         requests.extend(accelerated(site).map(|target| at(&format!("{}?to={target}", joined(inside, "accel")))));
     }
     requests.push(at(&format!("{inside}?b=2&a=%20c")));
-    let restricts =
-        passes || !location.nearest("limit_except").is_empty() || !location.nearest("dav_methods").is_empty();
+    let restricts = passes || !location.nearest("limit_except").is_empty();
     let methods: &[&str] = if restricts { &["POST", "OPTIONS", "DELETE", "HEAD"] } else { &["POST", "HEAD"] };
     requests.extend(methods.iter().map(|method| base.clone().with(&Change::Method((*method).to_owned()))));
     requests.extend(changes.iter().skip(4).map(|change| base.clone().with(change)));
@@ -276,9 +231,7 @@ fn joined(path: &str, name: &str) -> String {
 const MAX_REQUESTS: usize = 2000;
 const MAX_OF_LOCATION: usize = 20;
 const MIN_OF_LOCATION: usize = 4;
-/// A host that no server has.
-const UNKNOWN: &str = "unknown.invalid";
-/// What browsers send; Serow's start pages and error messages depend on it.
+/// The fields of a browser; Serow's start pages and error messages depend on it.
 const BROWSER: [(&str, &str); 2] =
     [("Accept", "text/html,*/*;q=0.8"), ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/130.0")];
 

@@ -10,9 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_net::time::now;
-
-use super::{rehearsal::lines_of_nginx, written::Written};
+use super::{deadline::Deadline, printed::Printed, rehearsal::lines_of_nginx};
 use serow_import::grammar::directive::Directive;
 
 /// A server.
@@ -28,7 +26,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// What the server says, if it does not.
+    /// The message of the server, if it does not.
     pub(super) fn start(
         name: &'static str,
         command: &mut Command,
@@ -45,11 +43,11 @@ impl Server {
     }
 
     fn wait(&mut self, ports: &[u16]) -> Result<(), String> {
-        let deadline = now() + START;
+        let deadline = Deadline::after(START);
         for port in ports {
             while TcpStream::connect(("127.0.0.1", *port)).is_err() {
                 let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-                if has_ended || now() > deadline {
+                if has_ended || deadline.is_over() {
                     return Err(format!("{} does not start: {}", self.name, self.said()));
                 }
                 thread::sleep(Duration::from_millis(10));
@@ -69,7 +67,7 @@ impl Server {
         [&lines[..first], &lines[last..]].concat().join("\n")
     }
 
-    /// What has become of it, if it has ended.
+    /// Its status and its last messages, if it has ended.
     pub(super) fn has_ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("{} has ended with {status}: {}", self.name, self.said()))
@@ -80,8 +78,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         // TERM lets it end its own processes.
         let _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).stderr(Stdio::null()).status();
-        let deadline = now() + END;
-        while self.child.try_wait().is_ok_and(|status| status.is_none()) && now() < deadline {
+        let deadline = Deadline::after(END);
+        while self.child.try_wait().is_ok_and(|status| status.is_none()) && !deadline.is_over() {
             thread::sleep(Duration::from_millis(10));
         }
         let _ = self.child.kill();
@@ -93,12 +91,12 @@ impl Drop for Server {
 ///
 /// # Errors
 ///
-/// What nginx says about the whole of it.
+/// The message of nginx that concerns no line of it.
 pub(super) fn make_valid(nginx: &Path, folder: &Path, directives: &mut Vec<Directive>) -> Result<Vec<String>, String> {
     let mut removed = Vec::new();
     let file = folder.join("nginx.conf");
     for _ in 0..MAX_REMOVED {
-        let written = write_nginx(&file, folder, directives)?;
+        let printed = write_nginx(&file, folder, directives)?;
         let output =
             Command::new(nginx).arg("-t").arg("-p").arg(folder).arg("-c").arg(&file).stdin(Stdio::null()).output();
         let output = output.map_err(|error| format!("cannot start {}: {error}", nginx.display()))?;
@@ -129,7 +127,7 @@ pub(super) fn make_valid(nginx: &Path, folder: &Path, directives: &mut Vec<Direc
         } else if let Some((why, line)) = message
             .rsplit_once(':')
             .and_then(|(start, line)| Some((start.rsplit_once(" in ")?.0, line.parse::<usize>().ok()?)))
-            && let Some(number) = written.directive_of(line).filter(|number| *number != usize::MAX)
+            && let Some(number) = printed.directive_of(line).filter(|number| *number != usize::MAX)
         {
             remove(directives, &|directive| directive.number == number, why, &mut removed);
         }
@@ -141,12 +139,12 @@ pub(super) fn make_valid(nginx: &Path, folder: &Path, directives: &mut Vec<Direc
 }
 
 /// Writes nginx's file.
-fn write_nginx(file: &Path, folder: &Path, directives: &[Directive]) -> Result<Written, String> {
+fn write_nginx(file: &Path, folder: &Path, directives: &[Directive]) -> Result<Printed, String> {
     let own = lines_of_nginx(folder);
     let all: Vec<Directive> = own.into_iter().chain(directives.iter().cloned()).collect();
-    let written = Written::of(&all, &|_, _| None);
-    fs::write(file, &written.text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    Ok(written)
+    let printed = Printed::of(&all, &|_, _| None);
+    fs::write(file, &printed.text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    Ok(printed)
 }
 
 fn remove(

@@ -1,5 +1,7 @@
 //! The servers and locations of a configuration, as far as requests and sample files need them.
 
+use regex::bytes::RegexBuilder;
+
 use serow_import::grammar::directive::Directive;
 
 /// A server.
@@ -70,6 +72,50 @@ impl<'tree> Site<'tree> {
     }
 }
 
+impl Site<'_> {
+    /// The number of the location that gets a path, without the redirects that lead on from there.
+    pub(super) fn location_of(&self, path: &str) -> usize {
+        let mut found = 0;
+        while let Some(inner) = self.best_in(found, path) {
+            found = inner;
+        }
+        found
+    }
+
+    /// The best location among those directly in another.
+    fn best_in(&self, outer: usize, path: &str) -> Option<usize> {
+        let depth = self.locations.get(outer)?.around.len();
+        let block = self.locations.get(outer)?.directive()?;
+        let is_in = |location: &Location<'_>| {
+            location.around.len() == depth + 1
+                && location.around.get(depth - 1).is_some_and(|around| std::ptr::eq(*around, block))
+        };
+        let all = || self.locations.iter().enumerate().filter(|(_, location)| is_in(location));
+        if let Some((number, _)) = all().find(|(_, location)| location.kind == Kind::Exact(path)) {
+            return Some(number);
+        }
+        let prefixes = all().filter_map(|(number, location)| match location.kind {
+            Kind::Prefix(prefix) if path.starts_with(prefix) => Some((prefix.len(), number)),
+            _ => None,
+        });
+        let longest = prefixes.max();
+        let stops = longest.is_some_and(|(_, number)| {
+            self.locations.get(number).and_then(Location::directive).and_then(|location| location.word(0)) == Some("^~")
+        });
+        let expression = all().find(|(_, location)| match location.kind {
+            Kind::Expression { pattern, ignores_case } => {
+                let built = RegexBuilder::new(pattern).unicode(false).case_insensitive(ignores_case).build();
+                built.is_ok_and(|expression| expression.is_match(path.as_bytes()))
+            }
+            _ => false,
+        });
+        match (expression, longest) {
+            (Some((number, _)), _) if !stops => Some(number),
+            (_, longest) => longest.map(|(_, number)| number),
+        }
+    }
+}
+
 /// The kind of a location whose modifier and path are one word, as in `location ~*\.php$`.
 fn kind_of(text: &str) -> Kind<'_> {
     if text.starts_with('@') {
@@ -124,5 +170,45 @@ impl<'tree> Location<'tree> {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use serow_import::grammar::reading::{self, Files};
+
+    struct Text;
+
+    impl Files for Text {
+        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
+            let text = r"http { server { location / { } location = /a { } location /b/ { location ~ \.png$ { } }
+                location ^~ /c/ { } location ~ \.php$ { } location @d { } } }";
+            Ok(text.as_bytes().to_vec())
+        }
+
+        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_path_leads_to_its_location() {
+        let (directives, _) = reading::read(Path::new("c"), Path::new("/"), &Text).expect("it is valid");
+        let sites = of(&directives);
+        for (path, words) in [
+            ("/x", "/"),
+            ("/a", "= /a"),
+            ("/ab", "/"),
+            ("/b/x", "/b/"),
+            ("/b/x.png", r"~ \.png$"),
+            ("/c/x.php", "^~ /c/"),
+            ("/x.php", r"~ \.php$"),
+        ] {
+            let location = sites[0].locations[sites[0].location_of(path)].directive().expect("it has one");
+            assert_eq!(location.texts().collect::<Vec<_>>().join(" "), words, "{path}");
+        }
     }
 }

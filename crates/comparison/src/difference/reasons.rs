@@ -2,7 +2,7 @@
 
 use super::{super::requests::Request, Difference};
 
-/// What a reason may depend on besides the values.
+/// The conditions of a reason besides the values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Context {
     /// The status of both responses, or Serow's.

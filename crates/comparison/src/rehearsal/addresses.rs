@@ -98,8 +98,8 @@ impl Making<'_> {
         if self.has_tls && has("ssl") {
             words.push("ssl".to_owned());
         }
-        if (has("default_server") || has("default")) && !self.defaults.contains(&listener) {
-            self.defaults.push(listener);
+        if (has("default_server") || has("default")) && !self.defaults.iter().any(|(other, _)| *other == listener) {
+            self.defaults.push((listener, self.of_servers.len()));
             words.push("default_server".to_owned());
         }
         let texts: Vec<&str> = words.iter().map(String::as_str).collect();

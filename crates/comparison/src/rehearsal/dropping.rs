@@ -24,6 +24,10 @@ impl Making<'_> {
         if name.starts_with("geoip") {
             return directive.word(0).is_some_and(|path| path.starts_with('/') && !self.paths.exists(path));
         }
+        if WRITING.contains(&name) {
+            self.note("no request changes files: WebDAV and stored responses are left out");
+            return true;
+        }
         // The origins speak plain HTTP.
         if ["proxy_ssl_", "grpc_ssl_", "uwsgi_ssl_"].iter().any(|start| name.starts_with(start)) {
             return true;
@@ -56,7 +60,24 @@ const OPTIONAL_FILES: &[&str] = &[
     "ssl_session_ticket_key",
 ];
 
+/// Directives by which requests change files, also those of an existing folder.
+const WRITING: &[&str] = &[
+    "dav_methods",
+    "dav_ext_methods",
+    "create_full_put_path",
+    "proxy_store",
+    "fastcgi_store",
+    "uwsgi_store",
+    "scgi_store",
+];
+
 const DROPPED: &[&str] = &[
+    // The origins are on another address.
+    "proxy_bind",
+    "fastcgi_bind",
+    "uwsgi_bind",
+    "scgi_bind",
+    "grpc_bind",
     "user",
     "pid",
     "daemon",

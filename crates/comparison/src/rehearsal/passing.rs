@@ -10,7 +10,7 @@ use serow_import::grammar::directive::Directive;
 pub(super) struct Variable {
     /// With its dollar sign.
     name: String,
-    /// What follows it: `:8080`, or nothing.
+    /// The port behind it, as in `:8080`, or nothing.
     port: String,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn of(location: &Location<'_>, directives: &[Directive], host: &str) 
         named_maps(directive, &maps, &mut changes);
     }
     if location.is_passed() || location.kind == Kind::Server {
-        // What a proxy sends may come from the blocks around.
+        // The fields that a proxy sends may come from the blocks around.
         for outer in location.around.iter().rev().skip(1) {
             for directive in outer.children().iter().filter(|inner| inner.block.is_none()) {
                 named_maps(directive, &maps, &mut changes);
@@ -202,10 +202,9 @@ const MAX_CHANGES: usize = 10;
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use serow_import::grammar::reading::{self, Files};
-
     use super::*;
     use crate::sites;
+    use serow_import::grammar::reading::{self, Files};
 
     struct Text(&'static str);
 

@@ -292,7 +292,7 @@ impl<'tree> Content<'tree> {
             if shapes.iter().any(|shape| shape == "$uri.html") {
                 handler.table.set("extensions", ".html");
             }
-            // A folder without its index is no file; endings of files leave no folders.
+            // A folder without its index is not a file; endings of files leave no folders.
             let is_end = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
             if !is_end {
                 handler.table.remove("listing");

@@ -12,7 +12,7 @@ use regex_syntax::{
 };
 
 /// How many compiled expressions are kept: thousands of servers have the same few.
-const MOST_COMPILED: usize = 100;
+const MAX_COMPILED: usize = 100;
 
 thread_local! {
     /// Compiled expressions by their text; nothing for one that cannot be compiled.
@@ -168,7 +168,7 @@ impl Pattern {
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
         COMPILED.with_borrow_mut(|compiled| {
-            if compiled.len() >= MOST_COMPILED {
+            if compiled.len() >= MAX_COMPILED {
                 compiled.clear();
             }
             let expression = compiled.entry(self.written()).or_insert_with(|| {

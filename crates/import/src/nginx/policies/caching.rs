@@ -85,7 +85,7 @@ fn validity<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, name: &s
         let words: Vec<&str> = valid.texts().collect();
         let Some((time, statuses)) = words.split_last() else { continue };
         let Some(age) = seconds(time) else {
-            server.notes().lost(valid, format!("{time} is no duration"));
+            server.notes().lost(valid, format!("{time} is not a duration"));
             continue;
         };
         server.notes().translated(valid);

@@ -6,18 +6,18 @@ use serow_import::grammar::directive::Directive;
 
 /// The text of a configuration, and the number of the directive on each of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct Printed {
     pub(super) text: String,
     /// The directive of each line, from the first; nothing for braces.
     pub(super) lines: Vec<Option<usize>>,
 }
 
-impl Written {
+impl Printed {
     /// The text of directives, where `change` may put other words in the place of those of a directive.
     pub(super) fn of(directives: &[Directive], change: &impl Fn(&str, &str) -> Option<String>) -> Self {
-        let mut written = Self::default();
-        written.append(directives, 0, change);
-        written
+        let mut printed = Self::default();
+        printed.append(directives, 0, change);
+        printed
     }
 
     /// The directive on a line, from 1.
@@ -118,17 +118,17 @@ mod tests {
             h ${v}z '#'; }"#;
         let main = Path::new("nginx.conf");
         let (directives, _) = reading::read(main, Path::new("/"), &Text(text)).expect("it is valid");
-        let written = Written::of(&directives, &|_, _| None);
-        let (again, _) = reading::read(main, Path::new("/"), &Made(written.text.clone())).expect("it is valid");
-        assert_eq!(words(&directives), words(&again), "{}", written.text);
+        let printed = Printed::of(&directives, &|_, _| None);
+        let (again, _) = reading::read(main, Path::new("/"), &Made(printed.text.clone())).expect("it is valid");
+        assert_eq!(words(&directives), words(&again), "{}", printed.text);
     }
 
     #[test]
     fn lines_lead_to_directives() {
         let (directives, _) =
             reading::read(Path::new("c"), Path::new("/"), &Text("a; b { c 'x\ny'; d; }")).expect("it is valid");
-        let written = Written::of(&directives, &|_, _| None);
-        let lines: Vec<_> = (1..=7).map(|line| written.directive_of(line)).collect();
+        let printed = Printed::of(&directives, &|_, _| None);
+        let lines: Vec<_> = (1..=7).map(|line| printed.directive_of(line)).collect();
         assert_eq!(lines, [Some(0), Some(1), Some(2), Some(2), Some(3), None, None]);
     }
 }
