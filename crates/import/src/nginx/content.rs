@@ -32,6 +32,8 @@ pub(crate) struct Content<'tree> {
     pub(crate) directive: &'tree Directive,
     /// The prefix of paths that the location has, for `alias` and `proxy_pass` with a path.
     pub(crate) prefix: Option<String>,
+    /// Whether the location is for one path.
+    pub(crate) is_exact: bool,
     /// How many named locations have led here: they can lead in a circle.
     pub(crate) depth: usize,
 }
@@ -87,6 +89,14 @@ impl<'tree> Content<'tree> {
                 flow.server.is_server(&self.scope)
             })
         });
+        let below;
+        let matching = match self.alias_without_slash(flow, settings, matching) {
+            Some(narrower) => {
+                below = narrower;
+                &below
+            }
+            None => matching,
+        };
         let candidates = candidates.filter(|_| !in_if && rewrite.is_none());
         if passing.is_none() && rewrite.is_none() {
             match access::restriction(flow, settings) {
@@ -120,6 +130,29 @@ impl<'tree> Content<'tree> {
             Ok(None) => {}
             Err(why) => self.refuse(flow, reported, matching, why),
         }
+    }
+
+    /// Where a location and its `alias` have no slash at their ends: the requests below the location, and a redirect to the slash.
+    fn alias_without_slash(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+    ) -> Option<Match> {
+        let folder = flow.server.folder_of(settings)?;
+        let prefix = self.prefix.as_deref().filter(|prefix| matching.prefix() == Some(prefix))?;
+        if !folder.is_alias || self.is_exact || prefix.ends_with('/') || folder.path.ends_with('/') {
+            return None;
+        }
+        flow.server
+            .notes()
+            .differs(self.directive, format!("paths such as {prefix}x, without a slash behind {prefix}, get 404"));
+        let mut table = Table::default();
+        table.set("to", format!("{prefix}/"));
+        table.set("status", Value::Number(301));
+        let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
+        self.push(flow, settings, &matching.only(prefix), &handler, self.directive);
+        Some(matching.below(&format!("{prefix}/")))
     }
 
     fn push_files(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
@@ -216,9 +249,9 @@ impl<'tree> Content<'tree> {
         rewrite: Option<String>,
     ) -> Result<Handler, String> {
         let mut table = Table::default();
-        flow.server.set_folder(self, settings, &flow.variables, &mut table)?;
+        let own = flow.server.set_folder(self, settings, &flow.variables, &mut table)?;
         flow.server.set_files(settings, &mut table);
-        Ok(Handler { kind: HandlerKind::Files, table, rewrite })
+        Ok(Handler { kind: HandlerKind::Files, table, rewrite: rewrite.or(own) })
     }
 
     /// The routes of `try_files`.
@@ -266,6 +299,10 @@ impl<'tree> Content<'tree> {
         let mut rest = texts.iter().peekable();
         while let Some(text) = rest.next() {
             let written = text.written();
+            if written.is_empty() || written == "/dev/null" || written == "/nonexistent" {
+                // Names that nobody expects to exist: the next candidate counts.
+                continue;
+            }
             if !matches!(written.as_str(), "$uri" | "$uri/" | "/$uri" | "$uri.html") {
                 self.single_candidate(flow, text, matching, candidates)?;
                 continue;
@@ -312,7 +349,10 @@ impl<'tree> Content<'tree> {
         candidates: &'tree Directive,
     ) -> Result<(), String> {
         let scope = Rc::clone(&self.scope);
-        let folder = flow.server.folder_of(&scope).ok_or("there is no `root` for it")?;
+        let Some(folder) = flow.server.folder_of(&scope) else {
+            flow.server.notes().differs(candidates, "there is no `root`: the candidates are looked for nowhere");
+            return Ok(());
+        };
         let text = flow.variables.resolve(text, Use::Message)?;
         let mut path = Text::default();
         path.push_literal(folder.path.trim_end_matches('/'));
@@ -366,8 +406,10 @@ impl<'tree> Content<'tree> {
         };
         // The query of the request does not get there, unless the text names it.
         let target = if target.contains('?') { target } else { format!("{target}?") };
-        let mut route = Route::new(matching.clone());
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
+        // A page is for GET and HEAD, and with another method would lead to itself.
+        let is_page = flow.server.is_file_location(target.split('?').next().unwrap_or_default());
+        let mut route = Route::new(if is_page { matching.and_method("GET") } else { matching.clone() });
         let again =
             vec![("to".to_owned(), Value::Text(with_own_query(&target))), ("restart".to_owned(), Value::Bool(true))];
         route.table.set("rewrite", Value::Table(again));
@@ -387,6 +429,19 @@ impl<'tree> Content<'tree> {
         let scope = Rc::clone(&self.scope);
         let is_script = passing.name() == "fastcgi_pass";
         let refuses_missing = last.literal().is_some_and(|last| last.starts_with('='));
+        let last_script = last.written();
+        let script = last_script.split('?').next().filter(|script| script.ends_with(".php") && !script.contains('$'));
+        if let Some(script) = script.filter(|_| is_script) {
+            match self.pass(flow, passing, &scope, matching, None) {
+                Ok(Some(mut handler)) => {
+                    handler.table.set("front-controller", script.trim_start_matches('/'));
+                    self.push(flow, &scope, matching, &handler, passing);
+                }
+                Ok(None) => {}
+                Err(why) => self.refuse(flow, passing, matching, why),
+            }
+            return;
+        }
         if is_script && (refuses_missing || texts.iter().all(|text| text.written() == "$uri")) {
             match self.pass(flow, passing, &scope, matching, None) {
                 Ok(Some(handler)) => self.push(flow, &scope, matching, &handler, passing),

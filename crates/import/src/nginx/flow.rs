@@ -274,7 +274,8 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         is_last: bool,
     ) -> Next {
         let (Some(expression), Some(target)) = (directive.word(0), directive.word(1)) else { return Next::GoesOn };
-        let pattern = match Pattern::new(expression, false) {
+        let (expression, target) = redirects::with_slash(expression, &self.filled(&Text::of(target)));
+        let pattern = match Pattern::new(&expression, false) {
             Ok(pattern) => pattern,
             Err(why) => {
                 self.server.notes().lost(directive, why);
@@ -287,7 +288,6 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             return Next::GoesOn;
         };
         self.server.notes().translated(directive);
-        let target = self.filled(&Text::of(target));
         if let Err(why) = redirects::of_rewrite(self, directive, scope, &narrowed, &target, is_last) {
             self.server.notes().lost(directive, why);
             return Next::GoesOn;

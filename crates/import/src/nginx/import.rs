@@ -191,6 +191,9 @@ impl<'tree> Import<'tree> {
         }
         if size > 0 {
             table.set("dir-size", written_size(size));
+            if size < 128 << 20 {
+                table.set("memory", written_size(size / 2));
+            }
         }
         file.sections.push(("cache", table));
     }

@@ -78,6 +78,14 @@ impl<'tree> Location<'tree> {
         Some(Self { directive, scope, kind, nested })
     }
 
+    /// Whether no path is like that of the location: all begin with a slash.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        match &self.kind {
+            Kind::Exact(path) | Kind::Prefix { path, .. } => !path.is_empty() && !path.starts_with('/'),
+            Kind::Expression(_) | Kind::Named(_) => false,
+        }
+    }
+
     /// The named locations of the server.
     pub(crate) fn named(&self, name: &str) -> Option<&Self> {
         self.nested.iter().find(|location| matches!(&location.kind, Kind::Named(own) if own == name))

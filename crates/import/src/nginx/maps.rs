@@ -33,72 +33,49 @@ impl<'tree> Import<'tree> {
                 self.variables.borrow_mut().add_map(name.text.trim_start_matches('$'));
             }
         }
+        // One that names a variable without a counterpart has none either.
+        while self.read_maps_once(http) {}
+    }
+
+    /// Reads the maps. Whether one of them has lost its variable.
+    fn read_maps_once(&self, http: &'tree [Directive]) -> bool {
+        self.maps.borrow_mut().clear();
+        self.missing_maps.borrow_mut().clear();
+        let mut has_lost = false;
         for directive in http {
+            let name = directive.words.last().map(|word| word.text.trim_start_matches('$')).unwrap_or_default();
+            let mut variables = self.variables.borrow_mut();
             let made = match directive.name() {
-                "map" => self.map(directive),
-                "geo" => Geo::of(directive).and_then(|geo| {
-                    self.geos.borrow_mut().push(geo);
-                    Err("Serow's maps do not compare networks: write `when = { client = … }` in a route".to_owned())
+                "map" => map(directive, &variables, Use::Message).or_else(|_| {
+                    let table = map(directive, &variables, Use::Log)?;
+                    has_lost |= variables.has_map(name);
+                    variables.limit_to_logs(name);
+                    Ok(table)
                 }),
+                "geo" => match Geo::of(directive) {
+                    Ok(geo) => {
+                        self.geos.borrow_mut().push(geo);
+                        Err("Serow's maps do not compare networks: write `when = { client = … }` in a route".to_owned())
+                    }
+                    Err(why) => Err(why),
+                },
                 "split_clients" => split(directive),
                 _ => continue,
             };
-            let name =
-                directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
+            let name = name.to_owned();
             match made {
                 Ok(table) => {
                     self.maps.borrow_mut().retain(|other| other.name != name);
                     self.maps.borrow_mut().push(MadeMap { directive: Some(directive), name, table });
                 }
                 Err(why) => {
-                    self.variables.borrow_mut().remove_map(&name, &why);
+                    has_lost |= variables.has_map(&name);
+                    variables.remove_map(&name, &why);
                     self.missing_maps.borrow_mut().push((directive, name, why));
                 }
             }
         }
-    }
-
-    fn map(&self, directive: &'tree Directive) -> Result<Table, String> {
-        let (Some(source), Some(name)) = (directive.word(0), directive.word(1)) else {
-            return Err("a map has a text and a variable".to_owned());
-        };
-        let variables: Variables = self.variables.borrow().clone();
-        let mut table = Table::default();
-        table.set("from", variables.resolve(&Text::of(source), Use::Log)?.written());
-        table.set("to", name.trim_start_matches('$'));
-        let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
-        let mut default = None;
-        let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
-        for line in directive.children() {
-            let Some(value) = line.word(0) else { continue };
-            let value = Value::Text(variables.resolve(&Text::of(value), Use::Log)?.written());
-            let key = line.name();
-            match key {
-                "default" if !line.name.is_quoted => default = Some(value),
-                expression if expression.starts_with('~') => {
-                    let ignores_case = expression.starts_with("~*");
-                    let pattern = Pattern::new(
-                        expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }),
-                        ignores_case,
-                    )?;
-                    expressions.push((pattern.written_as_condition(), value));
-                }
-                host if has_hosts && host.starts_with('.') => {
-                    exact.push((host[1..].to_owned(), value.clone()));
-                    masks.push((format!("*{host}"), value));
-                }
-                mask if has_hosts && (mask.starts_with("*.") || mask.ends_with(".*")) => {
-                    masks.push((mask.to_owned(), value))
-                }
-                key => exact.push((exact_pattern(key.strip_prefix('\\').unwrap_or(key)), value)),
-            }
-        }
-        masks.sort_by_key(|(mask, _)| (mask.ends_with(".*"), std::cmp::Reverse(mask.len())));
-        exact.append(&mut masks);
-        exact.append(&mut expressions);
-        table.set("values", Value::Table(exact));
-        table.set_some("default", default.filter(|default| *default != Value::from("")));
-        Ok(table)
+        has_lost
     }
 
     /// The values of a map whose values are fixed: the map's value for each.
@@ -186,6 +163,65 @@ impl<'tree> Import<'tree> {
         maps.push(MadeMap { directive: None, name: name.clone(), table });
         name
     }
+}
+
+/// A `map`, whose texts may have the variables of a place.
+fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table, String> {
+    let (Some(source), Some(name)) = (directive.word(0), directive.word(1)) else {
+        return Err("a map has a text and a variable".to_owned());
+    };
+    let mut table = Table::default();
+    table.set("from", variables.resolve(&Text::of(source), place)?.written());
+    table.set("to", name.trim_start_matches('$'));
+    let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut default = None;
+    let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
+    for line in directive.children() {
+        let Some(value) = line.word(0) else { continue };
+        let key = line.name();
+        let value = value_of(key, value, variables, place)?;
+        match key {
+            "default" if !line.name.is_quoted => default = Some(value),
+            expression if expression.starts_with('~') => {
+                let ignores_case = expression.starts_with("~*");
+                let pattern = Pattern::new(
+                    expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }),
+                    ignores_case,
+                )?;
+                expressions.push((pattern.written_as_condition(), value));
+            }
+            host if has_hosts && host.starts_with('.') => {
+                exact.push((host[1..].to_owned(), value.clone()));
+                masks.push((format!("*{host}"), value));
+            }
+            mask if has_hosts && (mask.starts_with("*.") || mask.ends_with(".*")) => {
+                masks.push((mask.to_owned(), value))
+            }
+            key => exact.push((exact_pattern(key.strip_prefix('\\').unwrap_or(key)), value)),
+        }
+    }
+    masks.sort_by_key(|(mask, _)| (mask.ends_with(".*"), std::cmp::Reverse(mask.len())));
+    exact.append(&mut masks);
+    exact.append(&mut expressions);
+    table.set("values", Value::Table(exact));
+    table.set_some("default", default.filter(|default| *default != Value::from("")));
+    Ok(table)
+}
+
+/// The value of a line, in which groups of its own expression have a meaning.
+fn value_of(key: &str, value: &str, variables: &Variables, place: Use) -> Result<Value, String> {
+    let text = Text::of(value);
+    let is_group = |name: &str| {
+        key.starts_with('~')
+            && [format!("(?<{name}>"), format!("(?P<{name}>")].iter().any(|group| key.contains(group.as_str()))
+    };
+    let groups: Vec<&str> = text.variables().filter(|name| is_group(name)).collect();
+    if groups.is_empty() {
+        return Ok(Value::Text(variables.resolve(&text, place)?.written()));
+    }
+    let mut with_groups = variables.clone();
+    groups.into_iter().for_each(|name| with_groups.add_map(name));
+    Ok(Value::Text(with_groups.resolve(&text, place)?.written()))
 }
 
 /// A key that matches a value in its own case: keys of maps ignore it.

@@ -59,6 +59,16 @@ impl Match {
         Self { paths: Paths::Exact(path.to_owned()), ..Self::all() }
     }
 
+    /// Those of the requests for one path.
+    pub(crate) fn only(&self, path: &str) -> Self {
+        Self { paths: Paths::Exact(path.to_owned()), ..self.clone() }
+    }
+
+    /// Those of the requests whose path begins with a text.
+    pub(crate) fn below(&self, prefix: &str) -> Self {
+        Self { paths: Paths::Prefix(prefix.to_owned()), ..self.clone() }
+    }
+
     /// The exact path that it takes.
     pub(crate) fn exact_path(&self) -> Option<&str> {
         match &self.paths {

@@ -94,6 +94,9 @@ fn bandwidth<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, handler
         let Some(directive) = settings.nearest_one(name) else { continue };
         match directive.word(0).and_then(bytes) {
             Some(0) => server.notes().no_line(directive, "it is the default"),
+            Some(_) if key == "rate-after" && table.get("rate").is_none() => {
+                server.notes().no_line(directive, "there is no `limit_rate` for it");
+            }
             Some(_) if handler.kind.is_fixed() => server.notes().no_line(directive, "the response is short"),
             Some(rate) => {
                 server.notes().translated(directive);

@@ -80,11 +80,11 @@ fn php<'tree>(
         .filter(|start| start.starts_with('/'));
     match (&folder, &in_php) {
         (Some(folder), _) if folder.is_alias => {
-            flow.server.set_folder(content, settings, &flow.variables, &mut table)?;
-            table.remove("strip-prefix");
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
         }
-        (Some(_), _) => flow.server.set_folder(content, settings, &flow.variables, &mut table)?,
+        (Some(_), _) => {
+            flow.server.set_folder(content, settings, &flow.variables, &mut table)?;
+        }
         (None, Some(start)) => table.set("root", start.as_str()),
         (None, None) => return Err("there is no `root` for the scripts".to_owned()),
     }
@@ -105,6 +105,8 @@ fn php<'tree>(
         table.set("index", Value::list(names));
     }
     table.set("front-controller", "off");
+    // nginx runs each script that its locations lead to.
+    table.set("preset", "none");
     if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
         table.set("entry-points", path);
     }
@@ -203,6 +205,13 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
     let mut set = Vec::new();
     for param in settings.nearest(&format!("{protocol}_param")) {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
+        if ["PHP_VALUE", "PHP_ADMIN_VALUE"].contains(&name) {
+            notes.lost(
+                param,
+                "values of php.ini stand in `ini` of `php` if Serow starts php-fpm, or in the pool of php-fpm",
+            );
+            continue;
+        }
         if USUAL.contains(&name) {
             notes.no_line(param, "programs have this variable");
             continue;

@@ -48,7 +48,7 @@ pub(super) fn handlers<'tree>(
     let had_variables = written.literal().is_none();
     let (address, path) = parts(&url);
     if let Some(address) = address.literal() {
-        let handler = handler(content, flow, pass, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
+        let handler = handler(content, flow, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
         flow.server.notes().translated(pass);
         return Ok(Some(handler));
     }
@@ -66,7 +66,7 @@ pub(super) fn handlers<'tree>(
     flow.server.notes().translated(pass);
     for (value, server) in values {
         let address = format!("{scheme}{server}");
-        let handler = handler(content, flow, pass, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
+        let handler = handler(content, flow, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
         let condition = Condition {
             kind: "variable",
             name: name.to_owned(),
@@ -108,7 +108,6 @@ fn parts(url: &Text) -> (Text, Option<Text>) {
 fn handler<'tree>(
     content: &Content<'tree>,
     flow: &Flow<'_, 'tree>,
-    pass: &'tree Directive,
     settings: &Scope<'tree>,
     matching: &Match,
     address: &str,
@@ -122,9 +121,9 @@ fn handler<'tree>(
     match rewrite {
         // With `rewrite … break`, the path of `proxy_pass` does not count.
         Some(rewrite) => set_rewritten(matching, rewrite, &mut handler),
-        None => set_path(content, flow, pass, matching, path, had_variables, &mut handler)?,
+        None => set_path(content, flow, matching, path, had_variables, &mut handler)?,
     }
-    fields(flow, settings, &mut handler.table);
+    fields(flow, settings, address, &mut handler.table);
     redirects(content, flow, settings, address, path, &mut handler.table);
     times(flow, settings, &mut handler.table);
     Ok(handler)
@@ -147,7 +146,6 @@ fn set_rewritten(matching: &Match, rewrite: String, handler: &mut Handler) {
 fn set_path<'tree>(
     content: &Content<'tree>,
     flow: &Flow<'_, 'tree>,
-    pass: &Directive,
     matching: &Match,
     path: Option<&Text>,
     had_variables: bool,
@@ -181,18 +179,11 @@ fn set_path<'tree>(
     if prefix == written {
         return Ok(());
     }
-    let both_end = prefix.ends_with('/') == written.ends_with('/');
-    if both_end && matching.prefix() == Some(prefix) {
-        set_prefixes(prefix, &written, &mut handler.table);
-        if !prefix.ends_with('/') {
-            let why =
-                format!("paths such as {prefix}x, in which no slash follows {prefix}, get to the server unchanged");
-            flow.server.notes().differs(pass, why);
-        }
-    } else if matching.prefix() == Some(prefix) {
-        handler.rewrite = Some(format!("{written}$1"));
-    } else {
-        set_prefixes(prefix, &written, &mut handler.table);
+    let both_end = prefix.ends_with('/') && written.ends_with('/');
+    match matching.prefix() == Some(prefix) && !both_end {
+        // nginx puts the rest of the path directly behind the text.
+        true => handler.rewrite = Some(format!("{written}$1")),
+        false => set_prefixes(prefix, &written, &mut handler.table),
     }
     Ok(())
 }
@@ -208,11 +199,11 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
 }
 
 /// Fields of requests and responses.
-fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str, table: &mut Table) {
     let notes = flow.server.notes();
     let decided = flow.server.with_decisions(&flow.variables, settings);
     let (mut host, mut set) = (None, Vec::new());
-    let mut is_forwarded = false;
+    let (mut is_forwarded, mut proto) = (false, false);
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
         let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
         match (name.to_ascii_lowercase().as_str(), value) {
@@ -220,15 +211,20 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
             ("connection" | "upgrade" | "keep-alive" | "te", _) => {
                 notes.no_line(field, "connections to servers stay open, and upgrades such as WebSockets are passed on");
             }
+            ("content-length" | "transfer-encoding" | "expect", _) => {
+                notes.no_line(field, "Serow frames the requests to servers itself");
+            }
             ("x-forwarded-for", "$proxy_add_x_forwarded_for" | "$remote_addr" | "$http_x_forwarded_for")
             | ("x-forwarded-proto", "$scheme" | "$http_x_forwarded_proto")
             | ("x-forwarded-host", "$host" | "$http_host" | "$server_name") => {
                 is_forwarded = true;
+                proto |= name.eq_ignore_ascii_case("x-forwarded-proto");
                 notes.translated(field);
             }
             (lower, _) => match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
+                    proto |= lower == "x-forwarded-proto";
                     is_forwarded |= ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"].contains(&lower);
                     set.push(format!("{name}: {}", value.written()).trim_end().to_owned());
                 }
@@ -236,9 +232,15 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
             },
         }
     }
-    set_host(flow, host, table);
-    if !is_forwarded {
-        table.set("forwarded", "off");
+    set_host(flow, host, address, table);
+    match (is_forwarded, proto) {
+        (false, _) => table.set("forwarded", "off"),
+        (true, false) => {
+            let why =
+                "the server also gets X-Forwarded-Proto and X-Forwarded-Host, which Serow sets with X-Forwarded-For";
+            settings.nearest("proxy_set_header").first().into_iter().for_each(|field| notes.differs(field, why));
+        }
+        (true, true) => {}
     }
     if !set.is_empty() {
         table.set("set-header", Value::texts(set));
@@ -254,16 +256,19 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Ta
     }
 }
 
-fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, table: &mut Table) {
+fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, address: &str, table: &mut Table) {
     let notes = flow.server.notes();
+    // The name of an upstream is the host that nginx sends.
+    let name = address.split_once("://").map_or(address, |(_, name)| name);
+    let own = if flow.server.import.is_upstream(name) { name } else { "server" };
     let Some((field, value)) = host else {
-        return table.set("host", "server");
+        return table.set("host", own);
     };
     notes.translated(field);
     let filled = flow.filled(&Text::of(value));
     match (filled.written().as_str(), filled.literal()) {
         ("$host" | "$http_host" | "$host:$server_port" | "$http_host:$server_port", _) => {}
-        ("$proxy_host" | "$proxy_add_host", _) => table.set("host", "server"),
+        ("$proxy_host" | "$proxy_add_host", _) => table.set("host", own),
         ("$server_name", _) if flow.server.first_name().is_some() => {
             table.set("host", flow.server.first_name().unwrap_or_default())
         }
@@ -310,10 +315,18 @@ fn redirects<'tree>(
     if !rewritten.is_empty() {
         table.set("rewrite-location", Value::Table(rewritten));
     }
+    let mut flags: Vec<(String, Value)> = Vec::new();
     for (name, key) in [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")] {
         let mut replaced = Vec::new();
         for rule in settings.nearest(name) {
             notes.translated(rule);
+            // A usual way to add attributes: `proxy_cookie_path / "/; Secure; HttpOnly"`.
+            if let (Some("/"), Some(("/", attributes))) = (rule.word(0), rule.word(1).and_then(|to| to.split_once(';')))
+            {
+                let attributes = attributes.split(';').map(|attribute| attribute.trim().to_ascii_lowercase());
+                flags.push(("*".to_owned(), Value::list(attributes.filter(|attribute| !attribute.is_empty()))));
+                continue;
+            }
             if let (Some(from), Some(to)) = (rule.word(0), rule.word(1)) {
                 match flow.variables.resolve(&flow.filled(&Text::of(to)), Use::Message) {
                     Ok(to) => replaced.push((from.to_owned(), Value::Text(to.written()))),
@@ -325,16 +338,13 @@ fn redirects<'tree>(
             table.set(key, Value::Table(replaced));
         }
     }
-    let flags: Vec<(String, Value)> = settings
-        .nearest("proxy_cookie_flags")
-        .into_iter()
-        .inspect(|rule| notes.translated(rule))
-        .filter_map(|rule| {
+    let named =
+        settings.nearest("proxy_cookie_flags").into_iter().inspect(|rule| notes.translated(rule)).filter_map(|rule| {
             let name = rule.word(0)?.replace('~', "");
             let name = if rule.word(0) == Some("~") { "*".to_owned() } else { name };
             Some((name, Value::list(rule.texts().skip(1).map(str::to_owned))))
-        })
-        .collect();
+        });
+    flags.extend(named);
     if !flags.is_empty() {
         table.set("cookie-flags", Value::Table(flags));
     }

@@ -8,7 +8,7 @@ use super::{
     matching::Match,
     route::Route,
     scope::Scope,
-    text::{Text, Use},
+    text::{Part, Text, Use},
 };
 use crate::{
     grammar::directive::Directive,
@@ -33,12 +33,14 @@ pub(super) fn of_return<'tree>(
     let mut table = Table::default();
     match (status, text) {
         (444, _) => {
-            table.set("close", Value::Bool(true));
+            let why = "the client gets the status 444 and a line; nginx closes the connection without a response";
+            flow.server.notes().differs(directive, why);
+            table.set("status", Value::Number(444));
             Ok(Handler { kind: HandlerKind::Respond, table, rewrite: None })
         }
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
             let to = redirect_text(flow, directive, &Text::of(url))?;
-            let keeps_query = ["?", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
+            let keeps_query = ["?", "#", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
             table.set("to", if keeps_query { to } else { format!("{to}?") });
             set_status(&mut table, status);
             Ok(Handler { kind: HandlerKind::Redirect, table, rewrite: None })
@@ -47,7 +49,8 @@ pub(super) fn of_return<'tree>(
             if status != 200 {
                 table.set("status", Value::Number(status));
             }
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
+            // These have no body (RFC 9110 §15.3.5, §15.4.5).
+            if let Some(text) = text.filter(|text| !text.is_empty() && ![204, 304].contains(&status)) {
                 let body = flow.variables.resolve(&flow.filled(&Text::of(text)), Use::Message)?;
                 table.set("body", body.written());
                 table.set_some("type", media_type(scope));
@@ -109,7 +112,7 @@ pub(super) fn of_rewrite<'tree>(
 ) -> Result<(), String> {
     let flag = directive.word(2).unwrap_or_default();
     let begins_url = ["http://", "https://"].iter().any(|start| target.leading().starts_with(start))
-        || matches!(target.parts.first(), Some(super::text::Part::Variable(name)) if name == "scheme");
+        || matches!(target.parts.first(), Some(Part::Variable(name)) if name == "scheme");
     if begins_url || flag == "redirect" || flag == "permanent" {
         let mut table = Table::default();
         table.set("to", with_query(&redirect_text(flow, directive, target)?));
@@ -120,9 +123,13 @@ pub(super) fn of_rewrite<'tree>(
         flow.push(route, directive);
         return Ok(());
     }
-    let path = flow.variables.resolve(target, Use::Message)?;
+    let target = path_of_target(target);
+    let path = flow.variables.resolve(&target, Use::Message)?;
     let path = with_query(&path.written().replace('*', "%2A"));
-    let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
+    if path.starts_with(['$', '@']) {
+        return Err("the new path has to begin with a slash".to_owned());
+    }
+    let path = if path.starts_with('/') { path } else { format!("/{path}") };
     match (flag, flow.content.clone()) {
         ("break", Some(content)) => {
             content.append_rewritten(flow, scope, matching, path);
@@ -165,4 +172,42 @@ pub(super) fn with_query(target: &str) -> String {
     let has_arguments = target.contains('?') && !target.ends_with('?');
     let names_query = target.contains("$args") || target.contains("$query_string");
     if has_arguments && !names_query { format!("{target}&$args") } else { target.to_owned() }
+}
+
+/// A target as a path: `$request_uri` has a query, which belongs behind it.
+fn path_of_target(target: &Text) -> Text {
+    let Some((last, before)) = target.parts.split_last() else { return target.clone() };
+    if !before.is_empty() && *last == Part::Variable("request_uri".to_owned()) {
+        let mut path = Text { parts: before.to_vec() };
+        path.push_text(&Text::of("$uri"));
+        return path;
+    }
+    target.clone()
+}
+
+/// An expression whose first group begins with the slash of the path, and a target that begins with this group, with the
+/// slash outside of the group: what Serow puts into a path or a URL is a part of it.
+pub(super) fn with_slash(expression: &str, target: &Text) -> (String, Text) {
+    let moved = match (expression.strip_prefix("^(.*)"), expression.strip_prefix("^(/")) {
+        (Some(rest), _) => format!("^/(.*){rest}"),
+        (_, Some(rest)) if !rest.split(')').next().unwrap_or_default().contains('|') => format!("^/({rest}"),
+        _ => return (expression.to_owned(), target.clone()),
+    };
+    let first = Part::Variable("1".to_owned());
+    let follows_text = target.parts.windows(2).any(|pair| match pair {
+        [Part::Literal(before), part] => *part == first && !before.ends_with('/'),
+        [Part::Variable(_), part] => *part == first,
+        _ => false,
+    });
+    if target.parts.first() != Some(&first) && !follows_text {
+        return (expression.to_owned(), target.clone());
+    }
+    let mut with_slash = Text::default();
+    for part in &target.parts {
+        if *part == first {
+            with_slash.push_literal("/");
+        }
+        with_slash.push_text(&Text { parts: vec![part.clone()] });
+    }
+    (moved, with_slash)
 }

@@ -61,7 +61,10 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
     /// The first of its names that is one.
     pub(crate) fn first_name(&self) -> Option<&str> {
-        self.names.iter().map(String::as_str).find(|name| !name.is_empty() && !name.contains(['*', '~', '_']))
+        self.names
+            .iter()
+            .map(String::as_str)
+            .find(|name| !name.is_empty() && *name != "_" && !name.contains(['*', '~']))
     }
 
     pub(crate) fn is_server(&self, scope: &Rc<Scope<'tree>>) -> bool {
@@ -117,6 +120,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         for choice in self.root.order() {
             match choice {
+                Choice::Location(location, _) if location.is_unreachable() => self.unreached(location.directive),
                 Choice::Location(location, within) => {
                     let matching = Match::of(location, within);
                     routes.extend(self.location(location, &matching, &variables, 0));
@@ -157,7 +161,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
             Kind::Prefix { path, .. } | Kind::Exact(path) => Some(path.clone()),
             Kind::Expression(_) | Kind::Named(_) => None,
         };
-        let content = Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, depth };
+        let is_exact = matches!(location.kind, Kind::Exact(_));
+        let content =
+            Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, is_exact, depth };
         let mut flow = Flow::new(self, variables, Some(content.clone()));
         if self.is_server(&location.scope) {
             content.append(&mut flow, &location.scope, matching, false);
@@ -205,6 +211,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
     pub(crate) fn named_for_errors(&'a self, name: &str) -> Result<Vec<Route>, String> {
         let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
         let mut routes = self.location(location, &Match::all(), &self.import.variables.borrow(), 1);
+        if routes.iter().any(|route| matches!(route.table.get("rewrite"), Some(Value::Table(_)))) {
+            return Err(format!("@{name} leads to other locations, which a page of an error does not"));
+        }
         for route in &mut routes {
             route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
             route.table.set("internal", Value::Bool(true));
@@ -241,6 +250,15 @@ impl<'a, 'tree> Server<'a, 'tree> {
         exact.or_else(expression).copied().or_else(|| self.location_for(&script))
     }
 
+    /// Whether the location for a path sends files, and passes nothing on.
+    pub(crate) fn is_file_location(&self, path: &str) -> bool {
+        let passes = |scope: &Scope<'tree>| {
+            let names = super::content::PASSES.iter().chain(&["return", "rewrite", "if"]);
+            names.into_iter().any(|name| scope.own_one(name).is_some())
+        };
+        !path.contains('$') && self.script_location(path).is_none_or(|location| !passes(&location.scope))
+    }
+
     /// Whether a location other than this one may take the index files of folders with this name.
     pub(crate) fn has_location_for_index(&self, name: &str, scope: &Rc<Scope<'tree>>) -> bool {
         let takes = |location: &&Location<'tree>| match &location.kind {
@@ -267,14 +285,14 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
     }
 
-    /// Sets the folder of a handler.
+    /// Sets the folder of a handler. Returns the path that the handler gets in place of that of the request, if it is another.
     pub(crate) fn set_folder(
         &self,
         content: &Content<'tree>,
         settings: &Scope<'tree>,
         variables: &Variables,
         table: &mut Table,
-    ) -> Result<(), String> {
+    ) -> Result<Option<String>, String> {
         // nginx's default is the folder `html` beside its own.
         let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
         let folder = self.folder_of(settings).unwrap_or(default);
@@ -282,23 +300,20 @@ impl<'a, 'tree> Server<'a, 'tree> {
             self.notes().translated(directive);
         }
         let path = variables.resolve(&Text::of(&folder.path), Use::Message)?;
+        if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), &content.prefix) {
+            let both_end = prefix.ends_with('/') == path.ends_with('/');
+            if both_end && !content.is_exact {
+                table.set("root", path.trim_end_matches('/'));
+                table.set("strip-prefix", Value::Bool(true));
+                return Ok(None);
+            }
+        }
+        if folder.is_alias {
+            return alias(&path, content, table).map(Some);
+        }
         let path = path.literal().ok_or("Serow's folders have no variables in their path: write a route for each")?;
-        if !folder.is_alias {
-            table.set("root", path);
-            return Ok(());
-        }
-        let Some(prefix) = &content.prefix else {
-            return Err("`alias` in a location with an expression has no translation".to_owned());
-        };
-        if prefix.ends_with('/') != path.ends_with('/') {
-            return Err(format!(
-                "`alias` and its location have to end in the same way, with a slash or without: nginx serves {path} followed \
-                 by the rest of the path"
-            ));
-        }
-        table.set("root", path.trim_end_matches('/'));
-        table.set("strip-prefix", Value::Bool(true));
-        Ok(())
+        table.set("root", path);
+        Ok(None)
     }
 
     /// Sets the keys of `files` that do not depend on the folder.
@@ -394,4 +409,21 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         Ok(matching::Condition { kind: "header", name: "Referer".to_owned(), patterns })
     }
+}
+
+/// An `alias` that is a file, that captures are a part of, or that the rest of the path follows without a slash: the folder,
+/// and the path below it.
+fn alias(path: &Text, content: &Content<'_>, table: &mut Table) -> Result<String, String> {
+    let Some((folder, name)) = path.leading().rsplit_once('/') else {
+        return Err("Serow's folders have no variables in their path: write a route for each".to_owned());
+    };
+    let mut rest = Text { parts: path.parts.clone() };
+    rest.parts[0] = Part::Literal(format!("/{name}"));
+    let rest = rest.written();
+    table.set("root", if folder.is_empty() { "/" } else { folder });
+    Ok(match content.is_exact || content.prefix.is_none() {
+        true => rest,
+        // The star of the path.
+        false => format!("{rest}$1"),
+    })
 }

@@ -130,6 +130,8 @@ pub(crate) struct Variables {
     texts: HashMap<String, Text>,
     /// Those that `[[map]]` makes.
     maps: HashSet<String>,
+    /// Those of maps that only the access log can name.
+    log_maps: HashSet<String>,
     /// The reasons why others have no counterpart.
     missing: HashMap<String, String>,
 }
@@ -137,8 +139,10 @@ pub(crate) struct Variables {
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// In a request or a response.
+    /// In a request, or where the response is not known yet.
     Message,
+    /// In a field of a response.
+    Response,
     /// In the access log.
     Log,
 }
@@ -150,6 +154,13 @@ impl Variables {
 
     pub(crate) fn add_map(&mut self, name: &str) {
         self.maps.insert(name.to_owned());
+    }
+
+    /// Notes that only the access log can name the variable of a map.
+    pub(crate) fn limit_to_logs(&mut self, name: &str) {
+        self.maps.remove(name);
+        self.log_maps.insert(name.to_owned());
+        self.missing.insert(name.to_owned(), "only the access log knows it".to_owned());
     }
 
     /// Notes that a variable has no counterpart, with the reason.
@@ -189,7 +200,12 @@ impl Variables {
             return Ok(text.clone());
         }
         let is_capture = name.len() == 1 && name.starts_with(|first: char| first.is_ascii_digit());
-        if is_capture || self.has_map(name) || is_known(name) || place == Use::Log && is_known_in_logs(name) {
+        let is_known_here = match place {
+            Use::Message => false,
+            Use::Response => is_known_in_responses(name),
+            Use::Log => is_known_in_responses(name) || is_known_in_logs(name) || self.log_maps.contains(name),
+        };
+        if is_capture || self.has_map(name) || is_known(name) || is_known_here {
             return Ok(variable(name));
         }
         match name {
@@ -236,10 +252,22 @@ fn is_known(name: &str) -> bool {
         "ssl_early_data",
         "ssl_protocol",
         "ssl_server_name",
-        "upstream_cache_status",
         "uri",
     ];
     NAMES.contains(&name) || ["arg_", "cookie_", "http_"].iter().any(|start| name.starts_with(start))
+}
+
+/// Names that fields of responses and the access log have.
+fn is_known_in_responses(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "upstream_addr",
+        "upstream_cache_status",
+        "upstream_connect_time",
+        "upstream_header_time",
+        "upstream_response_time",
+        "upstream_status",
+    ];
+    NAMES.contains(&name)
 }
 
 /// Names that only the access log has.

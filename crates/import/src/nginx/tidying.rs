@@ -76,6 +76,10 @@ fn is_rewrite(route: &Table) -> bool {
 
 /// Lets responses lead to internal routes, as nginx does for all servers, and removes those that nothing leads to.
 fn lead_to_internal(routes: &mut Vec<Table>) {
+    // The body of a request has been read by then.
+    for route in routes.iter_mut().filter(|route| route.get("internal").is_some()) {
+        route.remove("body-timeout");
+    }
     let is_internal = |route: &Table| route.get("internal").is_some() && route.get("name").is_none();
     if !routes.iter().any(is_internal) {
         return;

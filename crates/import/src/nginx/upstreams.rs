@@ -221,6 +221,10 @@ impl<'tree> Import<'tree> {
         for word in directive.texts().skip(1) {
             match word.split_once('=') {
                 Some(("weight", "1")) => {}
+                Some(("weight", weight)) if weight.parse::<u64>().is_ok_and(|weight| weight > u64::from(u16::MAX)) => {
+                    self.notes.differs(directive, format!("a weight is {} at most", u16::MAX));
+                    server.push_str(&format!(",weight={}", u16::MAX));
+                }
                 Some(("weight", weight)) => server.push_str(&format!(",weight={weight}")),
                 Some(("max_conns", "0")) => {}
                 Some(("max_conns", number)) => server.push_str(&format!(",max={number}")),

@@ -85,6 +85,9 @@ fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> 
         None => {
             let path = flow.variables.resolve(&flow.filled(&Text::of(target)), Use::Message)?.written();
             let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
+            if path.contains("$1") || path.starts_with('$') {
+                return Err("the page of an error has a path of its own, without captures".to_owned());
+            }
             // The query of the request does not get there.
             let path = if path.contains('?') { path } else { format!("{path}?") };
             page.push(("path".to_owned(), Value::Text(path)));

@@ -43,7 +43,7 @@ pub(crate) fn set<'tree>(
             }
             _ => {}
         }
-        match flow.variables.resolve(&flow.filled(&Text::of(field.word(1).unwrap_or_default())), Use::Message) {
+        match flow.variables.resolve(&flow.filled(&Text::of(field.word(1).unwrap_or_default())), Use::Response) {
             Err(why) => server.notes().lost(field, why),
             Ok(value) => {
                 server.notes().translated(field);
