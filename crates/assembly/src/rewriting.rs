@@ -5,7 +5,7 @@ use serow_config::{
     values::Texts,
 };
 use serow_document::{Place, Problem, Problems};
-use serow_site::{CookieFlags, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host};
+use serow_router::{CookieFlags, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host};
 use serow_variables::{Expression, Piece, Scope, Text, read_pieces};
 
 /// Finds out what the tables of a proxy mean; notes what means nothing.

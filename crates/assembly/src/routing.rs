@@ -130,22 +130,10 @@ impl Routing<'_> {
                     internal: None,
                     dav: None,
                 };
-                let are_internal: Vec<_> = routes.iter().map(|route| route.settings.internal).collect();
-                let (inside, routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.settings.internal);
-                let (internal, inside) = self.internal_routes(inside, headers.as_ref(), outside, (number, places))?;
-                let outside = SiteOfRoute { internal: internal.as_ref(), ..outside };
-                let scopes = DavScopes::of(&routes);
-                let routes = routes.into_iter().zip(scopes.iter());
-                let routes: Vec<_> =
-                    routes.map(|(route, dav)| self.route(route, SiteOfRoute { dav, ..outside })).collect();
-                let routes = routes.into_iter().collect::<Option<Vec<_>>>();
-                scopes.settle(routes.as_deref(), self.problems);
-                let (mut inside, mut routes) = (inside.into_iter(), routes?.into_iter());
-                let in_order = |is_internal: bool| if is_internal { inside.next() } else { routes.next() };
-                let routes = are_internal.into_iter().filter_map(in_order).collect();
+                let routes = self.routes(routes, headers.as_ref(), outside, (number, places));
                 let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
                 let number = self.numbers.site(logs);
-                let site = Site { hosts: hosts?, headers, request_headers, routes, number };
+                let site = Site { hosts: hosts?, headers, request_headers, routes: routes?, number };
                 return Some((site, surroundings?));
             }
         };
@@ -161,6 +149,28 @@ impl Routing<'_> {
         let number = self.numbers.site(logs);
         let HeaderMeaning { responses: headers, requests: request_headers } = headers?;
         Some((Site { hosts: hosts?, headers, request_headers, routes, number }, surroundings))
+    }
+
+    /// The routes of a site with these headers, in their order.
+    fn routes(
+        &self,
+        tables: Vec<RouteTable>,
+        headers: Option<&HeaderMeaning>,
+        site: SiteOfRoute<'_>,
+        numbered: (usize, &SitePlaces),
+    ) -> Option<Vec<Route<RouteHandler>>> {
+        let are_internal: Vec<_> = tables.iter().map(|route| route.settings.internal).collect();
+        let (inside, outside): (Vec<_>, Vec<_>) = tables.into_iter().partition(|route| route.settings.internal);
+        let (internal, inside) = self.internal_routes(inside, headers, site, numbered)?;
+        let site = SiteOfRoute { internal: internal.as_ref(), ..site };
+        let scopes = DavScopes::of(&outside);
+        let outside = outside.into_iter().zip(scopes.iter());
+        let outside: Vec<_> = outside.map(|(route, dav)| self.route(route, SiteOfRoute { dav, ..site })).collect();
+        let outside = outside.into_iter().collect::<Option<Vec<_>>>();
+        scopes.settle(outside.as_deref(), self.problems);
+        let (mut inside, mut outside) = (inside.into_iter(), outside?.into_iter());
+        let in_order = |is_internal: bool| if is_internal { inside.next() } else { outside.next() };
+        Some(are_internal.into_iter().filter_map(in_order).collect())
     }
 
     /// The internal routes of a site with these headers: those that responses lead to, and the same for the router of the site,

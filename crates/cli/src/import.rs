@@ -8,9 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serow_comparison::{ComparisonError, Programs};
 use serow_import::{
     Imported,
-    comparison::{self, ComparisonError, Programs},
     grammar::{disk::Disk, error::ImportError as GrammarError},
 };
 
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
 fn compare(arguments: &ImportArguments, prefix: &Path) -> Result<(), CommandError> {
     let serow = std::env::current_exe().map_err(CommandError::output)?;
     let programs = Programs { nginx: arguments.nginx.clone(), serow };
-    let comparison = comparison::compare(&arguments.file, prefix, &programs).map_err(ImportError::Comparison)?;
+    let comparison = serow_comparison::compare(&arguments.file, prefix, &programs).map_err(ImportError::Comparison)?;
     print(&comparison.to_string())?;
     match comparison.is_same() {
         true => Ok(()),

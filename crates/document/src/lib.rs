@@ -11,7 +11,7 @@
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
 //! | the keys of a table as a JSON schema, and a reference of them | `shape.rs`, `description.rs`, `reference.rs`, `markdown.rs` |
 //! | the defaults of keys that are options too | `options.rs` |
-//! | tables as TOML in its shortest form | `written.rs` |
+//! | tables as TOML in its shortest form | `toml_keys.rs` |
 //! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
 #![forbid(unsafe_code)]
 
@@ -35,8 +35,8 @@ mod reference;
 pub mod shape;
 mod sources;
 mod syntax;
+mod toml_keys;
 pub mod values;
-mod written;
 
 pub use self::{
     document::{Document, Format, Part, Table, Value},
@@ -49,5 +49,5 @@ pub use self::{
     reference::Reference,
     shape::Shape,
     sources::Sources,
-    written::WrittenKeys,
+    toml_keys::WrittenKeys,
 };

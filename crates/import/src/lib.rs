@@ -10,11 +10,9 @@
 //! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/`, `nginx/scope.rs` |
 //! | settings move to where a person would write them | `nginx/tidying.rs` |
 //! | the settings become text | `settings/` |
-//! | nginx and Serow get the same requests, and their responses are compared | `comparison.rs`, `comparison/` |
 //! | each directive has a line in the report; one that nothing was noted about is lost | `report.rs`, `nginx/catalog.rs` |
 #![forbid(unsafe_code)]
 
-pub mod comparison;
 pub mod grammar;
 mod nginx;
 pub mod report;

@@ -96,7 +96,8 @@ mod tests {
     fn the_field_counts_in_place_of_x_forwarded_for() {
         let trusted: TrustedProxies = ["10.0.0.0/8".parse::<Network>().unwrap()].into_iter().collect();
         // The field, the peer, the values of the field; then X-Forwarded-For, and whether the field is there.
-        let cases: [(&str, &str, &[&str], Option<&str>, bool); 10] = [
+        type Case<'a> = (&'a str, &'a str, &'a [&'a str], Option<&'a str>, bool);
+        let cases: [Case<'_>; 10] = [
             ("X-Real-IP", "10.0.0.1", &["192.0.2.1"], Some("192.0.2.1"), true),
             ("x-real-ip", "10.0.0.1", &[" [2001:db8::1]:80 "], Some("2001:db8::1"), true),
             ("x-real-ip", "10.0.0.1", &["10.0.0.7"], Some("10.0.0.7"), true),

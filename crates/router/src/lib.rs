@@ -93,6 +93,7 @@ mod path_pattern;
 #[cfg(test)]
 mod random_routes;
 mod redirect;
+mod response_rewriting;
 mod rewrite;
 mod route_index;
 mod route_paths;
@@ -117,6 +118,10 @@ pub use self::{
     networks::Networks,
     path_pattern::{InvalidPath, PathPattern},
     redirect::{InvalidRedirect, Redirect},
+    response_rewriting::{
+        CookieFlags, FilledRewriting, InvalidFlag, NamePattern, ResponseRewriting, RewritePattern, RewriteRule,
+        ends_with_host,
+    },
     rewrite::{InvalidRewrite, RewriteLoop, RewriteTarget},
     route_paths::{RoutePaths, UndecidedPaths},
     router::{Routed, Router},

@@ -19,7 +19,6 @@
 //! | error pages that routes make, and what the guards before have noted for them | `error_routes.rs`, `guard_notes.rs` |
 //! | the future of a response | `site_response.rs` |
 //! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
-//! | addresses and cookies that other servers send, as clients see them | `rewriting.rs`, `rewriting/` |
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | scripts around routes, sites and the whole server | `scripts.rs`, `site_scripts.rs`, `per_thread.rs` |
 //! | maintenance | `maintenance.rs` |
@@ -47,7 +46,6 @@ mod phases;
 mod policy;
 mod received_request;
 mod refusals;
-mod rewriting;
 mod route_handler;
 mod routed_response;
 mod scripts;
@@ -80,9 +78,6 @@ pub use self::{
         BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
         ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Page, Rate, RateLimit, RateLimitCounts,
         RefusedAddresses, RoutePolicy, Satisfy, TokenPlace, Tokens,
-    },
-    rewriting::{
-        CookieFlags, InvalidFlag, NamePattern, ResponseRewriting, RewritePattern, RewriteRule, ends_with_host,
     },
     route_handler::RouteHandler,
     scripts::{ScriptedSites, Scripts},

@@ -13,18 +13,20 @@
 //! | 8 | content | `files`, `app`, `proxy`, `redirect`, `respond` | yes |
 //!
 //! A request that a phase answers reaches none of the phases below it. The response goes the way back: it is stored (7),
-//! gets other addresses and cookies ([`ResponseRewriting`]), is changed by the script (5), by the `headers` of route and site, and by the policy (`error-pages`, `security-headers`,
-//! `cors`, `compress`, `rate`), and may then lead to an internal route (X-Accel-Redirect), which gets the request as it
+//! gets other addresses and cookies ([`ResponseRewriting`]), is changed by the script (5), by the `headers` of route and
+//! site, and by the policy (`error-pages`, `security-headers`, `cors`, `compress`, `rate`), and may then lead to an internal route (X-Accel-Redirect), which gets the request as it
 //! left phase 5. Before these phases, the request was admitted ([`crate::received_request`]), passed the scripts of root and
 //! site, and got the `request-headers` of its site and route.
 
 use std::{cell::OnceCell, rc::Rc, sync::Arc, time::Duration};
 
 use serow::{Request, Response};
+use serow_proxy::StickyMode;
+use serow_router::ResponseRewriting;
 use tokio::time::sleep;
 
 use crate::{
-    Content, InternalRoutes, Mirror, ResponseCache, ResponseRewriting, RouteCache, RoutePolicy, Scripts,
+    Content, InternalRoutes, Mirror, ResponseCache, RouteCache, RoutePolicy, Scripts,
     error_routes::ForErrorPage,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
@@ -83,7 +85,7 @@ impl PhaseSettings {
         let Self { policy, scripts, mirror, cache, internal, rewriting } = self;
         let is_empty = policy.is_empty() && scripts.is_empty() && mirror.is_none() && cache.is_none();
         let cache = cache.map(|cache| cache.around(content));
-        let rewriting = (!rewriting.is_empty()).then(|| Arc::new(rewriting.around(content)));
+        let rewriting = (!rewriting.is_empty()).then(|| Arc::new(around(rewriting, content)));
         let is_empty = is_empty && internal.is_none() && rewriting.is_none();
         (!is_empty).then_some(Phases { policy, scripts, mirror, cache, internal, rewriting, is_internal: false })
     }
@@ -271,4 +273,12 @@ impl Target<'_> {
             Self::Waiting(content) => Target::Waiting(content),
         }
     }
+}
+
+/// The changes of addresses and cookies around this content, whose own cookie stays.
+fn around(rewriting: ResponseRewriting, content: &Content) -> ResponseRewriting {
+    let Content::Proxy(proxy) = content else { return rewriting };
+    let sticky = proxy.upstream().settings().sticky.as_ref();
+    let inserted = sticky.filter(|sticky| sticky.mode == StickyMode::Insert);
+    ResponseRewriting { own_cookie: inserted.map(|sticky| sticky.cookie.clone()), ..rewriting }
 }

@@ -6,7 +6,8 @@ use serow_config::{
 };
 use serow_document::Place;
 use serow_router::Action;
-use serow_site::{Content, ResponseRewriting};
+use serow_router::ResponseRewriting;
+use serow_site::Content;
 use serow_variables::Scope;
 
 use super::Routing;

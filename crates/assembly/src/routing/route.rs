@@ -11,6 +11,7 @@ use serow_config::{
     },
     tables::{
         access::AccessSettings,
+        compression::CompressionSetting,
         handlers::HandlerTable,
         mirror::MirrorTable,
         policies::PolicySettings,
@@ -50,12 +51,24 @@ pub(super) struct SiteOfRoute<'a> {
     pub(super) dav: Option<&'a Arc<DavScope>>,
 }
 
+/// The parts of a route that its handler uses.
+struct HandlerOfRoute<'a> {
+    settings: &'a RouteSettings,
+    /// The variables of its texts.
+    scope: &'a Scope,
+    compression: Option<&'a CompressionSetting>,
+    /// Whether its site has internal routes.
+    has_internal: bool,
+    /// Whether it gets another path than that of the request.
+    has_own_path: bool,
+}
+
 impl Routing<'_> {
     /// A route of this site.
     pub(super) fn route(&self, table: RouteTable, site: SiteOfRoute<'_>) -> Option<Route<RouteHandler>> {
         let RouteTable { settings, header_rules, log, policy, access, when, handler, rewrite, place } = table;
         let compression = policy.compress.as_ref().or(site.settings.compress.as_ref());
-        let (written, name) = (settings.only_path().unwrap_or_default().to_owned(), settings.paths());
+        let name = settings.paths();
         let trusted = handler.trust().map(trusted);
         let path = self.noted(route_paths::pattern(settings.path.as_ref(), &place.key("path")));
         let expression = settings.path_regex.as_deref();
@@ -80,25 +93,9 @@ impl Routing<'_> {
         let reads_body = handler.is_written();
         let (follows, has_internal) = (handler.follows(), settings.internal || site.internal.is_some());
         let shown = shown(site.name, Some(&place), &name);
-        let scopes = ProxyScopes { site: site.scope, route: &scope };
         let rewriting = self.rewriting(handler.proxy(), handler.trust(), site.scope, &place);
-        let action = match handler {
-            HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
-            HandlerTable::Cgi(cgi) => {
-                // A path of its own leads to its programs without the path of the route before it.
-                let paths = settings.path.iter().filter(|_| !has_own_path);
-                let paths = paths.flat_map(|paths| paths.0.iter().map(String::as_str));
-                self.cgi(*cgi, paths, &place.key("cgi"))
-            }
-            HandlerTable::Files(files) => {
-                self.files(*files, (&written, site.dav), compression, (&shown, &place.key("files")))
-            }
-            HandlerTable::Proxy(proxy) => self.proxy(*proxy, scopes, &place.key("proxy")),
-            HandlerTable::Php(php) => self.php(*php, scopes, (&shown, &place.key("php"))),
-            HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, &scope, &place.key("redirect")),
-            HandlerTable::Respond(response) => self.reading().respond(response, &scope, &place.key("respond")),
-            HandlerTable::Rewrite(table) => self.reading().rewriting(&table, &scope, &place),
-        };
+        let parts = HandlerOfRoute { settings: &settings, scope: &scope, compression, has_internal, has_own_path };
+        let action = self.action(handler, parts, site, (&shown, &place));
         let own = OwnSettings::new(&settings, &header_rules, &log, (&policy, &access));
         let action = action.and_then(|action| self.noted(own.have_effect(action, &place)));
         let surroundings = self.surroundings(&policy, &access, (settings.internal, reads_body), site, &place);
@@ -129,6 +126,36 @@ impl Routing<'_> {
             action,
             answering,
         })
+    }
+
+    /// The action of a route with this handler; `shown` is how messages name it.
+    fn action(
+        &self,
+        handler: HandlerTable,
+        route: HandlerOfRoute<'_>,
+        site: SiteOfRoute<'_>,
+        (shown, place): (&str, &Place),
+    ) -> Option<Action<Content>> {
+        let HandlerOfRoute { settings, scope, compression, has_internal, has_own_path } = route;
+        let scopes = ProxyScopes { site: site.scope, route: scope };
+        match handler {
+            HandlerTable::App(app) => self.app(*app, has_internal, &place.key("app")),
+            HandlerTable::Cgi(cgi) => {
+                // A path of its own leads to its programs without the path of the route before it.
+                let paths = settings.path.iter().filter(|_| !has_own_path);
+                let paths = paths.flat_map(|paths| paths.0.iter().map(String::as_str));
+                self.cgi(*cgi, paths, &place.key("cgi"))
+            }
+            HandlerTable::Files(files) => {
+                let path = settings.only_path().unwrap_or_default();
+                self.files(*files, (path, site.dav), compression, (shown, &place.key("files")))
+            }
+            HandlerTable::Proxy(proxy) => self.proxy(*proxy, scopes, &place.key("proxy")),
+            HandlerTable::Php(php) => self.php(*php, scopes, (shown, &place.key("php"))),
+            HandlerTable::Redirect(redirect) => self.reading().redirect(&redirect, scope, &place.key("redirect")),
+            HandlerTable::Respond(response) => self.reading().respond(response, scope, &place.key("respond")),
+            HandlerTable::Rewrite(table) => self.reading().rewriting(&table, scope, place),
+        }
     }
 
     /// The policy around a route with these settings.

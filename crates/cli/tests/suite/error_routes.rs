@@ -35,7 +35,8 @@ fn echo(mut stream: TcpStream) {
     let line = head.split("\r\n").next().unwrap();
     let status = line.split_once(" /fail/").map_or("200", |(_, rest)| &rest[..3]);
     let cookie = if line.contains('?') { "Set-Cookie: page=1\r\n" } else { "" };
-    let fields = format!("Cache-Control: max-age=60\r\nETag: \"a\"\r\nAccept-Ranges: bytes\r\n{cookie}");
+    let stored = "Cache-Control: max-age=60\r\nETag: \"a\"\r\nAccept-Ranges: bytes\r\n";
+    let fields = format!("{}{cookie}", if status == "200" { stored } else { "" });
     let body = if head.starts_with("head ") { "" } else { &*head };
     let length = head.len();
     let _ = write!(
@@ -172,7 +173,7 @@ fn refusals_have_pages_of_internal_routes_and_no_way_around_access_control() {
     assert_eq!(refused.status(), 401);
     assert!(refused.field("www-authenticate").is_some_and(|value| value.starts_with("Basic")), "{}", refused.head);
     assert!(refused.text().starts_with("get /login.html "), "{}", refused.text());
-    // Nobody was identified.
+    // The field names a user whom a check has identified, and no other.
     assert!(refused.text().contains("x-other: 1") && !refused.text().contains("x-user"), "{}", refused.text());
     is_not_stored(&refused);
     // A route that clients reach has its access control for pages as well.

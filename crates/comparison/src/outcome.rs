@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::Difference;
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// The outcome of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

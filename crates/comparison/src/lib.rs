@@ -2,14 +2,15 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `comparison/rehearsal.rs`, `comparison/rehearsal/`, `comparison/printed.rs` |
-//! | a server in this process takes the place of all servers that requests are passed to | `comparison/origin.rs`, `comparison/origin/` |
-//! | its directives suggest requests | `comparison/requests.rs`, `comparison/requests/`, `comparison/sites.rs` |
-//! | nginx and Serow start, and get each request | `comparison/servers.rs`, `comparison/exchange.rs` |
-//! | differences are found, and those that are meant get their reason | `comparison/difference.rs`, `comparison/difference/` |
-//! | all of them become a text | `comparison/outcome.rs` |
+//! | the configuration becomes one that is safe to run: ports of loopback, a temporary folder, sample files | `rehearsal.rs`, `rehearsal/`, `printed.rs` |
+//! | a server in this process takes the place of all servers that requests are passed to | `origin.rs`, `origin/` |
+//! | its directives suggest requests | `requests.rs`, `requests/`, `sites.rs` |
+//! | nginx and Serow start, and get each request | `servers.rs`, `exchange.rs` |
+//! | differences are found, and those that are meant get their reason | `difference.rs`, `difference/` |
+//! | all of them become a text | `outcome.rs` |
 
-mod deadline;
+#![forbid(unsafe_code)]
+
 mod difference;
 mod exchange;
 mod folder;
@@ -46,7 +47,7 @@ use self::{
     servers::Server,
     sites::{Location, Site},
 };
-use crate::grammar::{directive::Directive, disk::Disk, error::ImportError, reading};
+use serow_import::grammar::{directive::Directive, disk::Disk, error::ImportError, reading};
 
 /// The programs of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +177,7 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
     };
     let conf = path("serow/nginx.conf");
     fs::write(&conf, printed::Printed::of(&rehearsal.directives, &change).text)?;
-    let imported = crate::nginx(&conf, folder.path(), &Disk)?;
+    let imported = serow_import::nginx(&conf, folder.path(), &Disk)?;
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
     let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();

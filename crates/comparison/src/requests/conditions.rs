@@ -4,7 +4,7 @@ use super::{
     super::sites::{Kind, Location},
     examples,
 };
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// A change of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,10 +203,9 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::{
-        comparison::sites,
-        grammar::reading::{self, Files},
-    };
+    use serow_import::grammar::reading::{self, Files};
+
+    use crate::sites;
 
     struct Text(&'static str);
 

@@ -21,7 +21,7 @@ use super::{
     origin::Origins,
     requests::{Request, UNKNOWN},
 };
-use crate::grammar::{directive::Directive, token::Word};
+use serow_import::grammar::{directive::Directive, token::Word};
 
 /// A configuration that is safe to run.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ fn made(name: &str, words: &[&str]) -> Directive {
         name: word(name),
         words: words.iter().copied().map(word).collect(),
         block: None,
-        place: crate::grammar::place::Place { file: Path::new("rehearsal").into(), line: 0 },
+        place: serow_import::grammar::place::Place { file: Path::new("rehearsal").into(), line: 0 },
         number: usize::MAX,
     }
 }

@@ -2,7 +2,7 @@
 
 use regex::bytes::RegexBuilder;
 
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// A server.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::grammar::reading::{self, Files};
+    use serow_import::grammar::reading::{self, Files};
 
     struct Text;
 

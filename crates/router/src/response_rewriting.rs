@@ -15,16 +15,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use serow::{Headers, KnownHeader, Request};
-use serow_gateway::TrustedProxies;
-use serow_message::{FieldName, RequestClient, percent::encode_path};
-use serow_proxy::StickyMode;
+use serow_message::{FieldName, Headers, KnownHeader, Request, RequestClient, TrustedProxies, percent::encode_path};
 use serow_variables::{
     Captures, Expression, Name, Part, Source, Text, Variable,
     clean_path::{self, Room},
 };
-
-use crate::Content;
 
 pub use self::{
     cookies::{CookieFlags, InvalidFlag},
@@ -79,7 +74,7 @@ pub enum NamePattern {
 
 /// The changes with the values of a request, for its response.
 #[derive(Debug)]
-pub(crate) struct FilledRewriting {
+pub struct FilledRewriting {
     rewriting: Arc<ResponseRewriting>,
     /// The values of the variables of all rules, in their order.
     values: Vec<Vec<u8>>,
@@ -94,16 +89,9 @@ struct FilledRules<'a> {
 
 impl ResponseRewriting {
     /// Whether nothing is changed.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.kinds().iter().all(|rules| rules.is_empty()) && self.cookie_flags.is_empty()
-    }
-
-    /// The same around this content, whose own cookie stays.
-    pub(crate) fn around(self, content: &Content) -> Self {
-        let Content::Proxy(proxy) = content else { return self };
-        let sticky = proxy.upstream().settings().sticky.as_ref();
-        let inserted = sticky.filter(|sticky| sticky.mode == StickyMode::Insert);
-        Self { own_cookie: inserted.map(|sticky| sticky.cookie.clone()), ..self }
     }
 
     fn kinds(&self) -> [&[RewriteRule]; 3] {
@@ -111,7 +99,8 @@ impl ResponseRewriting {
     }
 
     /// The changes with the values of a request.
-    pub(crate) fn filled(self: &Arc<Self>, request: &Request) -> FilledRewriting {
+    #[must_use]
+    pub fn filled(self: &Arc<Self>, request: &Request) -> FilledRewriting {
         let mut room = Room::new();
         let path = clean_path::of_routed(&request.target, &mut room);
         let client = RequestClient::new(&self.trusted);
@@ -151,7 +140,7 @@ impl NamePattern {
 
 impl FilledRewriting {
     /// Changes the header of a response.
-    pub(crate) fn apply(&self, headers: &mut Headers) {
+    pub fn apply(&self, headers: &mut Headers) {
         let ResponseRewriting { location, cookie_domain, cookie_path, .. } = &*self.rewriting;
         let mut values = &self.values[..];
         let mut filled = |rules| {

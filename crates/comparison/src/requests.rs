@@ -162,7 +162,7 @@ fn of_location(
     base: &Request,
     site: &Site<'_>,
     location: &Location<'_>,
-    directives: &[crate::grammar::directive::Directive],
+    directives: &[serow_import::grammar::directive::Directive],
 ) -> Vec<Request> {
     let paths = paths::of(site, location);
     let mut requests = Vec::new();

@@ -7,10 +7,10 @@ use std::{
 };
 
 use super::{super::sites, paths::Paths};
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// The files in each folder.
-pub(in crate::comparison) const FILES: &[&str] = &[
+pub(crate) const FILES: &[&str] = &[
     "index.html",
     "index.php",
     "robots.txt",

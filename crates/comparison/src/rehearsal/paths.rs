@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::made;
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// The files and folders of a rehearsal.
 #[derive(Debug)]

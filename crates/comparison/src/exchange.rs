@@ -11,9 +11,11 @@ use std::{
     time::Duration,
 };
 
+use serow_net::time::now;
+
 pub(super) use self::parsing::excerpt;
 use self::parsing::{Parsed, ended, parsed};
-use super::{deadline::Deadline, requests::Request};
+use super::requests::Request;
 
 /// A response as far as it can be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,7 +142,7 @@ impl Connection {
         };
         // A server may refuse a body before it has read it: its response counts.
         let _ = sent;
-        let deadline = Deadline::after(TIMEOUT);
+        let deadline = now() + TIMEOUT;
         let mut received = Vec::new();
         loop {
             match parsed(&received, request.method == "HEAD") {
@@ -148,7 +150,7 @@ impl Connection {
                 Parsed::Invalid => return (Outcome::Failed(format!("no response: {}", excerpt(&received))), None),
                 Parsed::Part => {}
             }
-            match self.parts.recv_timeout(deadline.left()) {
+            match self.parts.recv_timeout(deadline.saturating_duration_since(now())) {
                 Ok(part) => received.extend_from_slice(&part),
                 Err(RecvTimeoutError::Timeout) => return (Outcome::Failed("no response in time".to_owned()), None),
                 Err(RecvTimeoutError::Disconnected) => return (ended(&received), None),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::grammar::directive::Directive;
+use serow_import::grammar::directive::Directive;
 
 /// The text of a configuration, and the number of the directive on each of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::grammar::reading::{self, Files};
+    use serow_import::grammar::reading::{self, Files};
 
     struct Text(&'static str);
 
