@@ -11,11 +11,9 @@ use std::{
     time::Duration,
 };
 
-use serow_net::time::now;
-
 pub(super) use self::parsing::excerpt;
 use self::parsing::{Parsed, ended, parsed};
-use super::requests::Request;
+use super::{deadline::Deadline, requests::Request};
 
 /// A response as far as it can be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +140,7 @@ impl Connection {
         };
         // A server may refuse a body before it has read it: its response counts.
         let _ = sent;
-        let deadline = now() + TIMEOUT;
+        let deadline = Deadline::after(TIMEOUT);
         let mut received = Vec::new();
         loop {
             match parsed(&received, request.method == "HEAD") {
@@ -150,7 +148,7 @@ impl Connection {
                 Parsed::Invalid => return (Outcome::Failed(format!("no response: {}", excerpt(&received))), None),
                 Parsed::Part => {}
             }
-            match self.parts.recv_timeout(deadline.saturating_duration_since(now())) {
+            match self.parts.recv_timeout(deadline.left()) {
                 Ok(part) => received.extend_from_slice(&part),
                 Err(RecvTimeoutError::Timeout) => return (Outcome::Failed("no response in time".to_owned()), None),
                 Err(RecvTimeoutError::Disconnected) => return (ended(&received), None),

@@ -8,9 +8,9 @@
 //! | nginx and Serow start, and get each request | `servers.rs`, `exchange.rs` |
 //! | differences are found, and those that are meant get their reason | `difference.rs`, `difference/` |
 //! | all of them become a text | `outcome.rs` |
-
 #![forbid(unsafe_code)]
 
+mod deadline;
 mod difference;
 mod exchange;
 mod folder;

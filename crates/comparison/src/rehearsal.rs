@@ -21,7 +21,7 @@ use super::{
     origin::Origins,
     requests::{Request, UNKNOWN},
 };
-use serow_import::grammar::{directive::Directive, token::Word};
+use serow_import::grammar::{directive::Directive, token::Argument};
 
 /// A configuration that is safe to run.
 #[derive(Debug)]
@@ -252,7 +252,7 @@ fn whole(directives: &[Directive]) -> Vec<Directive> {
 
 /// A directive that the original does not have.
 fn made(name: &str, words: &[&str]) -> Directive {
-    let word = |text: &str| Word { text: text.to_owned(), line: 0, is_quoted: false };
+    let word = |text: &str| Argument { text: text.to_owned(), line: 0, is_quoted: false };
     Directive {
         name: word(name),
         words: words.iter().copied().map(word).collect(),

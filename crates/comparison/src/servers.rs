@@ -10,9 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_net::time::now;
-
-use super::{printed::Printed, rehearsal::lines_of_nginx};
+use super::{deadline::Deadline, printed::Printed, rehearsal::lines_of_nginx};
 use serow_import::grammar::directive::Directive;
 
 /// A server.
@@ -45,11 +43,11 @@ impl Server {
     }
 
     fn wait(&mut self, ports: &[u16]) -> Result<(), String> {
-        let deadline = now() + START;
+        let deadline = Deadline::after(START);
         for port in ports {
             while TcpStream::connect(("127.0.0.1", *port)).is_err() {
                 let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-                if has_ended || now() > deadline {
+                if has_ended || deadline.is_over() {
                     return Err(format!("{} does not start: {}", self.name, self.said()));
                 }
                 thread::sleep(Duration::from_millis(10));
@@ -80,8 +78,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         // TERM lets it end its own processes.
         let _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).stderr(Stdio::null()).status();
-        let deadline = now() + END;
-        while self.child.try_wait().is_ok_and(|status| status.is_none()) && now() < deadline {
+        let deadline = Deadline::after(END);
+        while self.child.try_wait().is_ok_and(|status| status.is_none()) && !deadline.is_over() {
             thread::sleep(Duration::from_millis(10));
         }
         let _ = self.child.kill();

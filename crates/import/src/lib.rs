@@ -30,7 +30,7 @@ use self::{
 pub struct Imported {
     /// The text of the settings file.
     pub settings: String,
-    /// What became of each directive.
+    /// The outcome of each directive.
     pub report: Report,
 }
 

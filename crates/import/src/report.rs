@@ -24,7 +24,7 @@ pub struct Line {
     pub place: Place,
     /// The directive with its words, shortened.
     pub directive: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 

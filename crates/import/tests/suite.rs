@@ -76,7 +76,7 @@ fn files_of_no_sense_have_errors_with_their_place() {
         (b"a \"b\nc", "/etc/nginx/nginx.conf:1: the quotes that begin here are not closed"),
         (b"a \"b\"c;", "/etc/nginx/nginx.conf:1: white space, a semicolon or a brace has to follow the closing quote"),
         (b"a \xff;", "/etc/nginx/nginx.conf:1: this is not UTF-8: convert the file, as in iconv -f latin1 -t utf-8"),
-        (b"\x7fELF\0\0;", "/etc/nginx/nginx.conf:1: this is no text: it contains a byte 0"),
+        (b"\x7fELF\0\0;", "/etc/nginx/nginx.conf:1: this is not a text: it contains a byte 0"),
         (b"a \\", "/etc/nginx/nginx.conf:1: a backslash ends the file"),
         (b"x_by_lua_block { --[[ }", "/etc/nginx/nginx.conf:1: the block of Lua that begins here is not closed"),
     ];

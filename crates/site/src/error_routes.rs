@@ -12,17 +12,14 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use serow::{
-    Body, Connection, Extensions, Headers, KnownHeader, Method, Request, RequestHead, Response, RouteNote, Target,
-    Version,
-};
+use serow::{KnownHeader, Method, Request, Response, RouteNote};
 use serow_gateway::ErrorReason;
-use serow_message::{ClientTarget, InformationalSender, StatusCode};
+use serow_message::{ClientTarget, StatusCode};
 use serow_router::{RewriteTarget, Router};
 
 use crate::{
-    RouteHandler, guard_notes::GuardNotes, per_thread::PerThread, routed_response::respond,
-    site_response::SiteResponse, strict_transport::StrictTransport,
+    RouteHandler, guard_notes::GuardNotes, internal_redirects::AdmittedRequest, per_thread::PerThread,
+    routed_response::respond, site_response::SiteResponse, strict_transport::StrictTransport,
 };
 
 /// An error page that a route makes.
@@ -80,7 +77,7 @@ pub(crate) struct ErrorRoutes {
 /// A response that may be an error, and the page that is sent in its place.
 pub(crate) struct PagedResponse {
     response: SiteResponse,
-    request: ClientRequest,
+    asked: ClientRequest,
     routes: ErrorRoutes,
     /// The error, while its page is made.
     failed: Option<FailedResponse>,
@@ -89,13 +86,7 @@ pub(crate) struct PagedResponse {
 
 /// A request as a client sent it, without its body.
 struct ClientRequest {
-    method: Method,
-    target: Target,
-    version: Version,
-    headers: Headers,
-    extensions: Extensions,
-    connection: Connection,
-    informational: InformationalSender,
+    request: AdmittedRequest,
     notes: GuardNotes,
 }
 
@@ -121,10 +112,10 @@ impl ErrorRoutes {
     pub(crate) fn respond(&self, mut request: Request, respond: impl FnOnce(Request) -> SiteResponse) -> SiteResponse {
         let notes = GuardNotes::default();
         request.extensions.insert(notes.clone());
-        let asked = ClientRequest::of(&request, notes);
+        let asked = ClientRequest { request: AdmittedRequest::of(&request), notes };
         SiteResponse::Paged(Box::new(PagedResponse {
             response: respond(request),
-            request: asked,
+            asked,
             routes: self.clone(),
             failed: None,
             strict_transport: StrictTransport::default(),
@@ -163,8 +154,8 @@ impl PagedResponse {
         let Some(WantedPage(page)) = response.extensions.remove() else { return Err(response) };
         let router: Rc<Router<RouteHandler>> = self.routes.router.of_thread();
         let (name, request) = match &page.target {
-            PageTarget::Route(name) => (Some(&**name), Some(self.request.again(self.request.method.clone()))),
-            PageTarget::Path(path) => (None, self.request.to(path, &router)),
+            PageTarget::Route(name) => (Some(&**name), Some(self.asked.again(self.asked.request.method.clone()))),
+            PageTarget::Path(path) => (None, self.asked.to(path, &router)),
         };
         let Some(mut request) = request else { return Err(response) };
         let Some(routed) = router.route_inside(name, &mut request, RouteHandler::attempt) else { return Err(response) };
@@ -174,23 +165,9 @@ impl PagedResponse {
 }
 
 impl ClientRequest {
-    fn of(request: &Request, notes: GuardNotes) -> Self {
-        Self {
-            method: request.method.clone(),
-            target: request.target.clone(),
-            version: request.version,
-            headers: request.headers.clone(),
-            extensions: request.extensions.clone(),
-            connection: request.connection().clone(),
-            informational: request.informational().clone(),
-            notes,
-        }
-    }
-
     /// GET or HEAD of this path; nothing if a value makes it one that no path can be.
     fn to(&self, path: &RewriteTarget, router: &Router<RouteHandler>) -> Option<Request> {
-        let method = if self.method == Method::HEAD { Method::HEAD } else { Method::GET };
-        let mut request = self.again(method);
+        let mut request = self.again(self.request.reading_method());
         let target = path.target_of(&request, router.trusted())?;
         ClientTarget::rewrite(&mut request, target);
         Some(request)
@@ -198,13 +175,9 @@ impl ClientRequest {
 
     /// The request for a page, without a body, and without what asks for another response than the whole page.
     fn again(&self, method: Method) -> Request {
-        let mut headers = self.headers.clone();
-        headers.retain_known(|_, known, _| !known.is_some_and(|known| LEFT_OUT.contains(&known)));
-        self.notes.hide_reserved(&mut headers);
-        let head = RequestHead { method, target: self.target.clone(), version: self.version, headers };
-        let request = Request::new(head, Body::empty(), self.connection.clone());
-        let mut request = request.with_informational(self.informational.clone());
-        request.extensions = self.extensions.clone();
+        let mut request = self.request.again(method, self.request.target.clone());
+        request.headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_PARTS.contains(&known)));
+        self.notes.hide_reserved(&mut request.headers);
         // Logs and metrics are about the route of the client's request.
         request.extensions.remove::<RouteNote>();
         request.extensions.insert(ForErrorPage);
@@ -256,13 +229,8 @@ impl FailedResponse {
     }
 }
 
-/// Fields of the client's request that are about its body, about a part of the response, or about the connection.
-const LEFT_OUT: [KnownHeader; 12] = [
-    KnownHeader::ContentLength,
-    KnownHeader::ContentType,
-    KnownHeader::ContentEncoding,
-    KnownHeader::TransferEncoding,
-    KnownHeader::Expect,
+/// Fields of the client's request that ask for a part of the response, for none, or for a tunnel.
+const OF_PARTS: [KnownHeader; 7] = [
     KnownHeader::Range,
     KnownHeader::IfRange,
     KnownHeader::IfMatch,

@@ -34,8 +34,8 @@ pub(crate) struct FollowedResponse {
 /// and the fields that only Serow sets are its own.
 #[derive(Debug)]
 pub(crate) struct AdmittedRequest {
-    is_head: bool,
-    target: Target,
+    pub(crate) method: Method,
+    pub(crate) target: Target,
     version: Version,
     headers: Headers,
     extensions: Extensions,
@@ -158,7 +158,7 @@ impl AdmittedRequest {
     /// This request, without its body.
     pub(crate) fn of(request: &Request) -> Self {
         Self {
-            is_head: request.method == Method::HEAD,
+            method: request.method.clone(),
             target: request.target.clone(),
             version: request.version,
             headers: request.headers.clone(),
@@ -170,12 +170,22 @@ impl AdmittedRequest {
 
     /// The request for an internal route: GET or HEAD, without a body, with the client's conditions and ranges.
     fn to(&self, target: Target, refuses_ranges: bool) -> Request {
-        let method = if self.is_head { Method::HEAD } else { Method::GET };
+        let mut request = self.again(self.reading_method(), target);
+        if refuses_ranges {
+            request.headers.remove(KnownHeader::Range);
+        }
+        request
+    }
+
+    /// HEAD for a request with HEAD, otherwise GET.
+    pub(crate) fn reading_method(&self) -> Method {
+        if self.method == Method::HEAD { Method::HEAD } else { Method::GET }
+    }
+
+    /// The request with this method and target, without a body.
+    pub(crate) fn again(&self, method: Method, target: Target) -> Request {
         let mut headers = self.headers.clone();
         headers.retain_known(|_, known, _| !known.is_some_and(|known| OF_THE_BODY.contains(&known)));
-        if refuses_ranges {
-            headers.remove(KnownHeader::Range);
-        }
         let head = RequestHead { method, target, version: self.version, headers };
         let request = Request::new(head, Body::empty(), self.connection.clone());
         let mut request = request.with_informational(self.informational.clone());

@@ -203,9 +203,8 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use serow_import::grammar::reading::{self, Files};
-
     use crate::sites;
+    use serow_import::grammar::reading::{self, Files};
 
     struct Text(&'static str);
 

@@ -1,14 +1,14 @@
 //! Directives: a name, words, and for some of them a block of further ones.
 
-use super::{place::Place, token::Word};
+use super::{place::Place, token::Argument};
 
 /// A directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
     /// Its name, or in `map`, `geo`, `types` and the like the word at the beginning of the line.
-    pub name: Word,
+    pub name: Argument,
     /// The words behind its name.
-    pub words: Vec<Word>,
+    pub words: Vec<Argument>,
     /// The directives in its braces, if it has braces.
     pub block: Option<Vec<Directive>>,
     /// Where its name stands.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::reading::{Files, MOST_BYTES};
+use super::reading::{Files, MAX_BYTES};
 
 /// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,10 +18,10 @@ impl Files for Disk {
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
         if !is_file {
             // A pipe or a device may never end.
-            return Err("it is no file".to_owned());
+            return Err("it is not a file".to_owned());
         }
         let mut text = Vec::new();
-        file.take(MOST_BYTES as u64 + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
         Ok(text)
     }
 

@@ -9,7 +9,7 @@ use super::{
     directive::Directive,
     error::ImportError,
     place::Place,
-    token::{Token, Tokens, Word},
+    token::{Argument, Token, Tokens},
 };
 
 /// The files that a configuration consists of.
@@ -30,7 +30,7 @@ pub trait Files {
 }
 
 /// All files together, in bytes. An nginx.conf of 10,000 servers has some 5 MB; this answers a file that is none.
-pub(super) const MOST_BYTES: usize = 64 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// How deep files may include others, and blocks may contain others: it bounds the stack that reading takes.
 const DEEPEST: usize = 64;
 
@@ -74,8 +74,8 @@ impl<F: Files + ?Sized> Reading<'_, F> {
             Err(why) => return error(format!("cannot read {}: {why}", path.display())),
         };
         self.bytes = self.bytes.saturating_add(text.len());
-        if self.bytes > MOST_BYTES {
-            return error(format!("with {}, the files have more than {MOST_BYTES} bytes", path.display()));
+        if self.bytes > MAX_BYTES {
+            return error(format!("with {}, the files have more than {MAX_BYTES} bytes", path.display()));
         }
         self.around.push(path.to_owned());
         let mut tokens = Tokens::new(&text, Rc::from(path));
@@ -97,7 +97,7 @@ impl<F: Files + ?Sized> Reading<'_, F> {
         }
         loop {
             let name = match (tokens.next()?, opening) {
-                (Token::Word(name), _) => name,
+                (Token::Argument(name), _) => name,
                 (Token::Close, Some(_)) | (Token::End, None) => return Ok(directives),
                 (Token::Close, None) => {
                     return Err(ImportError::new(&tokens.place(), "this brace closes no block"));
@@ -116,7 +116,7 @@ impl<F: Files + ?Sized> Reading<'_, F> {
 
     fn directive(
         &mut self,
-        name: Word,
+        name: Argument,
         tokens: &mut Tokens<'_>,
         depth: usize,
         directives: &mut Vec<Directive>,
@@ -126,7 +126,7 @@ impl<F: Files + ?Sized> Reading<'_, F> {
         self.directives += 1;
         loop {
             match tokens.next()? {
-                Token::Word(word) => directive.words.push(word),
+                Token::Argument(word) => directive.words.push(word),
                 Token::Semicolon => break,
                 Token::Open if directive.name().ends_with("_by_lua_block") => {
                     tokens.lua_block()?;

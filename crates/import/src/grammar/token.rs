@@ -6,7 +6,7 @@ use super::{error::ImportError, lua, place::Place};
 
 /// A word with its escapes resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct Argument {
     /// The text.
     pub text: String,
     /// The line that it begins at.
@@ -18,7 +18,7 @@ pub struct Word {
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    Word(Word),
+    Argument(Argument),
     Semicolon,
     Open,
     Close,
@@ -26,7 +26,7 @@ pub(crate) enum Token {
 }
 
 /// The longest word, in bytes: nginx's own limit is its buffer of 4096 bytes, here it bounds the memory for a hostile file.
-const LONGEST_WORD: usize = 64 * 1024;
+const MAX_WORD_LENGTH: usize = 64 * 1024;
 
 /// A reader of tokens.
 #[derive(Debug)]
@@ -143,12 +143,12 @@ impl<'text> Tokens<'text> {
     }
 
     fn word(&self, escaped: &[u8], line: u32, is_quoted: bool) -> Result<Token, ImportError> {
-        if escaped.len() > LONGEST_WORD {
-            return self.error(line, format!("this word is longer than {LONGEST_WORD} bytes: is a quote missing?"));
+        if escaped.len() > MAX_WORD_LENGTH {
+            return self.error(line, format!("this word is longer than {MAX_WORD_LENGTH} bytes: is a quote missing?"));
         }
         match String::from_utf8(unescaped(escaped)) {
-            Ok(text) if text.contains('\0') => self.error(line, "this is no text: it contains a byte 0"),
-            Ok(text) => Ok(Token::Word(Word { text, line, is_quoted })),
+            Ok(text) if text.contains('\0') => self.error(line, "this is not a text: it contains a byte 0"),
+            Ok(text) => Ok(Token::Argument(Argument { text, line, is_quoted })),
             Err(_) => self.error(line, "this is not UTF-8: convert the file, as in iconv -f latin1 -t utf-8"),
         }
     }

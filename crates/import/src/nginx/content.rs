@@ -8,7 +8,10 @@ use super::{
     handler::{Handler, HandlerKind},
     matching::{self, Match},
     pattern::Pattern,
-    policies::access::{self, Restriction},
+    policies::{
+        access::{self, Restriction},
+        caching,
+    },
     programs, proxying,
     redirects::with_query,
     route::Route,
@@ -137,6 +140,14 @@ impl<'tree> Content<'tree> {
     ) {
         let mut route = Route::new(matching.clone());
         flow.server.policies(flow, settings, handler, &mut route.table);
+        // Requests for which such a variable is set pass the cache by.
+        for name in caching::take_variables(&mut route.table) {
+            let patterns = vec!["!".to_owned(), "!0".to_owned()];
+            let condition = matching::Condition { kind: "variable", name, patterns };
+            let mut uncached = Route { matching: matching.and(condition), table: route.table.clone() };
+            uncached.table.remove("cache");
+            flow.push(uncached, reported);
+        }
         flow.push(route, reported);
     }
 
@@ -281,7 +292,7 @@ impl<'tree> Content<'tree> {
             if shapes.iter().any(|shape| shape == "$uri.html") {
                 handler.table.set("extensions", ".html");
             }
-            // A folder without its index is no file; endings of files leave no folders.
+            // A folder without its index is not a file; endings of files leave no folders.
             let is_end = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
             if !is_end {
                 handler.table.remove("listing");

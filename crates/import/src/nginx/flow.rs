@@ -186,6 +186,12 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         if condition.operand.variable() == Some("invalid_referer") {
             return self.server.invalid_referer(directive).map(|condition| Some(matching.and(condition)));
         }
+        if let Some(name) = condition.operand.variable()
+            && let Some(clients) = self.server.import.geo_clients(name, condition)
+        {
+            let condition = matching::Condition { kind: "client", name: String::new(), patterns: clients? };
+            return Ok(Some(matching.and(condition)));
+        }
         let operand = self.variables.resolve(&self.filled(&condition.operand), Use::Message)?;
         if let Some(constant) = operand.literal() {
             let holds = condition.holds(constant).ok_or("its value has variables")?;

@@ -9,7 +9,7 @@ use std::{
 use super::{
     catalog, listeners,
     locations::Location,
-    maps::MadeMap,
+    maps::{Geo, MadeMap},
     process,
     route::Route,
     scope::Scope,
@@ -36,6 +36,7 @@ pub(crate) struct Import<'tree> {
     pub(crate) maps: RefCell<Vec<MadeMap<'tree>>>,
     /// Maps without a translation: the directive, the variable, and the reason.
     pub(crate) missing_maps: RefCell<Vec<(&'tree Directive, String, String)>>,
+    pub(crate) geos: RefCell<Vec<Geo<'tree>>>,
     pub(crate) upstreams: RefCell<Vec<Table>>,
     pub(crate) upstream_blocks: Vec<&'tree Directive>,
     limits: RefCell<Vec<Table>>,
@@ -58,6 +59,7 @@ impl<'tree> Import<'tree> {
             variables: RefCell::default(),
             maps: RefCell::default(),
             missing_maps: RefCell::default(),
+            geos: RefCell::default(),
             upstreams: RefCell::default(),
             upstream_blocks: http.own("upstream").collect(),
             limits: RefCell::default(),
@@ -155,7 +157,9 @@ impl<'tree> Import<'tree> {
         }
         for (directive, name, why) in self.missing_maps.take() {
             let _ = (name, why);
-            self.unnamed(directive);
+            if !self.notes.has(directive) {
+                self.unnamed(directive);
+            }
         }
         if self.uses_cache.take() {
             self.cache(file);

@@ -237,7 +237,7 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
         "^~" => Ok(Kind::Prefix { path: path.to_owned(), stops: true }),
         "~" => Pattern::new(path, false).map(Kind::Expression),
         "~*" => Pattern::new(path, true).map(Kind::Expression),
-        other => Err(format!("`{other}` is no sign of a location: they are =, ^~, ~ and ~*")),
+        other => Err(format!("`{other}` is not a sign of a location: they are =, ^~, ~ and ~*")),
     }
 }
 

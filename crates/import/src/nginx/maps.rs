@@ -36,7 +36,10 @@ impl<'tree> Import<'tree> {
         for directive in http {
             let made = match directive.name() {
                 "map" => self.map(directive),
-                "geo" => geo(directive),
+                "geo" => Geo::of(directive).and_then(|geo| {
+                    self.geos.borrow_mut().push(geo);
+                    Err("Serow's maps do not compare networks: write `when = { client = … }` in a route".to_owned())
+                }),
                 "split_clients" => split(directive),
                 _ => continue,
             };
@@ -195,33 +198,58 @@ fn case_sensitive(operand: &Text, value: &str) -> String {
     }
 }
 
-/// A `geo`, of which the most specific network counts.
-fn geo(directive: &Directive) -> Result<Table, String> {
-    let from = match directive.words.len() {
-        2 => directive.word(0).unwrap_or_default(),
-        _ => "$remote_addr",
-    };
-    if from != "$remote_addr" {
-        return Err(format!("networks are compared with the client's address, not with {from}"));
-    }
-    let mut table = Table::default();
-    table.set("from", "$remote_addr");
-    let name = directive.words.last().map(|word| word.text.trim_start_matches('$').to_owned()).unwrap_or_default();
-    table.set("to", name);
-    let (mut networks, mut default) = (Vec::new(), None);
-    for line in directive.children() {
-        match (line.name(), line.word(0)) {
-            ("default", Some(value)) => default = Some(value.to_owned()),
-            ("ranges" | "proxy" | "proxy_recursive" | "delete" | "include", _) => {
-                return Err(format!("`{}` in a `geo` has no translation", line.name()));
+/// A `geo`: the values of networks, of which the most specific counts.
+#[derive(Debug)]
+pub(crate) struct Geo<'tree> {
+    directive: &'tree Directive,
+    networks: Vec<(&'tree str, &'tree str)>,
+    default: &'tree str,
+}
+
+impl<'tree> Geo<'tree> {
+    fn of(directive: &'tree Directive) -> Result<Self, String> {
+        let from = if directive.words.len() == 2 { directive.word(0).unwrap_or_default() } else { "$remote_addr" };
+        if from != "$remote_addr" {
+            return Err(format!("networks are compared with the client's address, not with {from}"));
+        }
+        let (mut networks, mut default) = (Vec::new(), "");
+        for line in directive.children() {
+            match (line.name(), line.word(0)) {
+                ("default", Some(value)) => default = value,
+                ("ranges" | "proxy" | "proxy_recursive" | "delete", _) => {
+                    return Err(format!("`{}` in a `geo` has no translation", line.name()));
+                }
+                (network, Some(value)) => networks.push((network, value)),
+                (_, None) => {}
             }
-            (network, Some(value)) => networks.push((network.to_owned(), Value::from(value))),
-            _ => {}
+        }
+        Ok(Self { directive, networks, default })
+    }
+
+    /// The patterns of clients whose value meets a condition.
+    fn clients(&self, condition: &Condition) -> Result<Vec<String>, String> {
+        let holds = |value: &str| condition.holds(value).ok_or("its value has variables");
+        let (mut fitting, mut others) = (Vec::new(), Vec::new());
+        for (network, value) in &self.networks {
+            if holds(value)? { fitting.push(*network) } else { others.push(*network) }
+        }
+        match (holds(self.default)?, fitting.is_empty(), others.is_empty()) {
+            (false, false, true) => Ok(fitting.into_iter().map(str::to_owned).collect()),
+            (true, true, false) => Ok(others.into_iter().map(|network| format!("!{network}")).collect()),
+            _ => Err("networks of both kinds in a `geo` have no translation: write `when = { client = … }`".to_owned()),
         }
     }
-    table.set("values", Value::Table(networks));
-    table.set_some("default", default.filter(|default| !default.is_empty()));
-    Ok(table)
+}
+
+impl<'tree> Import<'tree> {
+    /// The patterns of clients for which a condition on the variable of a `geo` holds; nothing if it is another variable.
+    pub(crate) fn geo_clients(&self, name: &str, condition: &Condition) -> Option<Result<Vec<String>, String>> {
+        let geos = self.geos.borrow();
+        let geo = geos.iter().find(|geo| geo.directive.words.last().is_some_and(|word| word.text[1..] == *name))?;
+        self.notes.translated(geo.directive);
+        geo.directive.children().iter().for_each(|line| self.notes.translated(line));
+        Some(geo.clients(condition))
+    }
 }
 
 fn split(_directive: &Directive) -> Result<Table, String> {

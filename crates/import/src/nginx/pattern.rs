@@ -3,10 +3,16 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::{ParserBuilder, hir::Hir};
+use regex_syntax::{
+    ParserBuilder,
+    hir::{
+        Hir,
+        literal::{ExtractKind, Extractor, Literal},
+    },
+};
 
 /// How many compiled expressions are kept: thousands of servers have the same few.
-const MOST_COMPILED: usize = 100;
+const MAX_COMPILED: usize = 100;
 
 thread_local! {
     /// Compiled expressions by their text; nothing for one that cannot be compiled.
@@ -152,13 +158,17 @@ impl Pattern {
 
     /// Whether it has an end, and paths with a slash at their end may match.
     pub(crate) fn may_end_with_slash(&self) -> bool {
-        self.expression.ends_with('$') && self.as_paths().is_none()
+        let Ok(hir) = self.parsed() else { return false };
+        let mut extractor = Extractor::new();
+        let suffixes = extractor.kind(ExtractKind::Suffix).extract(&hir);
+        let ends_with_slash = |literals: &[Literal]| literals.iter().any(|literal| literal.as_bytes().ends_with(b"/"));
+        self.expression.ends_with('$') && suffixes.literals().is_none_or(ends_with_slash)
     }
 
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
         COMPILED.with_borrow_mut(|compiled| {
-            if compiled.len() >= MOST_COMPILED {
+            if compiled.len() >= MAX_COMPILED {
                 compiled.clear();
             }
             let expression = compiled.entry(self.written()).or_insert_with(|| {

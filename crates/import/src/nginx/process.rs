@@ -65,7 +65,7 @@ fn timeouts<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut T
         }
         let Some((first, others)) = found.split_first() else { continue };
         let Some(time) = first.word(0).and_then(milliseconds) else {
-            import.notes.lost(first, "this is no duration");
+            import.notes.lost(first, "this is not a duration");
             continue;
         };
         import.notes.translated(first);

@@ -230,7 +230,7 @@ fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str,
                 table.set("response-timeout", written_duration(time));
                 table.set("transfer-timeout", written_duration(time));
             }
-            None => notes.lost(read, "this is no duration"),
+            None => notes.lost(read, "this is not a duration"),
         }
     }
 }

@@ -348,7 +348,7 @@ fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Tab
         let value = directive.word(0).and_then(milliseconds);
         match value {
             Some(_) => notes.translated(directive),
-            None => notes.lost(directive, "this is no duration"),
+            None => notes.lost(directive, "this is not a duration"),
         }
         value.filter(|value| *value != 60_000)
     };

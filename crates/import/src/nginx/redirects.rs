@@ -26,8 +26,8 @@ pub(super) fn of_return<'tree>(
         [url] if url.starts_with("http://") || url.starts_with("https://") || url.starts_with("$scheme") => {
             (302, Some(*url))
         }
-        [status] => (status.parse().map_err(|_| "the status is no number")?, None),
-        [status, text] => (status.parse().map_err(|_| "the status is no number")?, Some(*text)),
+        [status] => (status.parse().map_err(|_| "the status is not a number")?, None),
+        [status, text] => (status.parse().map_err(|_| "the status is not a number")?, Some(*text)),
         _ => return Err("`return` has a status and a text".to_owned()),
     };
     let mut table = Table::default();
@@ -156,7 +156,7 @@ pub(super) fn of_rewrite<'tree>(
             flow.push(route, directive);
             Ok(())
         }
-        (flag, Some(_)) => Err(format!("`{flag}` is no flag of `rewrite`")),
+        (flag, Some(_)) => Err(format!("`{flag}` is not a flag of `rewrite`")),
     }
 }
 

@@ -29,7 +29,7 @@ impl Need {
                     notes.translated(directive);
                     table.set("connect-timeout", written_duration(time));
                 }
-                None => notes.lost(directive, "this is no duration"),
+                None => notes.lost(directive, "this is not a duration"),
             }
         }
         if address.starts_with("https://") || address.starts_with("grpcs://") {
@@ -131,7 +131,7 @@ impl<'tree> Import<'tree> {
     pub(crate) fn set_server(&self, address: &str, need: Need, table: &mut Table) -> Result<(), String> {
         let (scheme, host) = address.split_once("://").unwrap_or(("http", address));
         if !["http", "https", "grpc", "grpcs"].contains(&scheme) {
-            return Err(format!("{scheme}:// is no protocol of a server"));
+            return Err(format!("{scheme}:// is not a protocol of a server"));
         }
         let block = self.upstream_blocks.iter().find(|block| block.word(0) == Some(host));
         if block.is_none() && need.is_empty() {

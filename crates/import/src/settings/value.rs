@@ -80,7 +80,7 @@ pub(super) fn append_key(key: &str, line: &mut String) {
     if is_bare { line.push_str(key) } else { append_quoted(key, line) }
 }
 
-/// Appends a text, whose `${NAME}` is no variable of the environment.
+/// Appends a text, whose `${NAME}` is not a variable of the environment.
 fn append_text(text: &str, line: &mut String) {
     let mut plain = String::with_capacity(text.len());
     for (position, part) in text.split("${").enumerate() {

@@ -32,7 +32,7 @@ pub(crate) fn set<'tree>(
     methods(server, settings, table);
 }
 
-/// Who gets into a location, for routes that lead on to others: they check nothing themselves.
+/// The clients that get into a location, for routes that lead on to others: they check nothing themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Restriction {
     /// All.

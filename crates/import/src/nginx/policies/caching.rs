@@ -85,7 +85,7 @@ fn validity<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, name: &s
         let words: Vec<&str> = valid.texts().collect();
         let Some((time, statuses)) = words.split_last() else { continue };
         let Some(age) = seconds(time) else {
-            server.notes().lost(valid, format!("{time} is no duration"));
+            server.notes().lost(valid, format!("{time} is not a duration"));
             continue;
         };
         server.notes().translated(valid);
@@ -206,4 +206,29 @@ fn key_parts(server: &Server<'_, '_>, key: &Directive, cache: &mut Table) {
         cache.set("ignore-query", Value::Bool(true));
     }
     server.notes().translated(key);
+}
+
+/// Takes the variables out of `bypass`, which routes of their own are for.
+pub(crate) fn take_variables(route: &mut Table) -> Vec<String> {
+    let Some(Value::Table(mut entries)) = route.get("cache").cloned() else { return Vec::new() };
+    let Some(position) = entries.iter().position(|(key, _)| key == "bypass") else { return Vec::new() };
+    let Value::List(parts) = entries[position].1.clone() else { return Vec::new() };
+    let mut names = Vec::new();
+    let mut left = Vec::new();
+    for part in parts {
+        match &part {
+            Value::Text(text) => match text.strip_prefix("variable:") {
+                Some(name) => names.push(name.to_owned()),
+                None => left.push(part),
+            },
+            _ => left.push(part),
+        }
+    }
+    if left.is_empty() {
+        entries.remove(position);
+    } else {
+        entries[position].1 = Value::List(left);
+    }
+    route.set("cache", if entries.is_empty() { Value::Bool(true) } else { Value::Table(entries) });
+    names
 }

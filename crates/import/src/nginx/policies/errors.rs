@@ -68,7 +68,7 @@ fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> 
     };
     let is_status = |status: &&str| status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit());
     if !statuses.iter().all(is_status) || statuses.is_empty() {
-        return Err("the statuses are no numbers".to_owned());
+        return Err("the statuses are not numbers".to_owned());
     }
     if ["http://", "https://", "$scheme"].iter().any(|start| target.starts_with(start)) {
         return Err("an error that becomes a redirect to another server has no translation".to_owned());
@@ -94,7 +94,7 @@ fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> 
         None => {}
         Some("") => page.push(("status".to_owned(), Value::Text("route".to_owned()))),
         Some(status) => {
-            let status = status.parse().map_err(|_| "the status behind `=` is no number")?;
+            let status = status.parse().map_err(|_| "the status behind `=` is not a number")?;
             page.push(("status".to_owned(), Value::Number(status)));
         }
     }

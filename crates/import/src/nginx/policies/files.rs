@@ -105,7 +105,7 @@ pub(super) enum CacheControl {
     Directives(String),
 }
 
-/// What `expires` and `add_header Cache-Control` of a block say together.
+/// The freshness that `expires` and `add_header Cache-Control` of a block say together.
 pub(super) fn cache_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> Option<CacheControl> {
     let notes = server.notes();
     let expires = settings.nearest_one("expires");
