@@ -74,6 +74,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
+        ("200", "206") if context.caches => {
+            Some("a part of a stored response is sent, also if the origin sends no parts (RFC 9110 §14.2)")
+        }
         ("200", "304") if request.field("if-modified-since").is_some() => {
             Some("304 also for dates later than the file's")
         }
@@ -111,6 +114,9 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
             Some("`expires` and `cache-control` of `files` are for files")
         }
         "cache-control" if context.lists => Some("a listing changes with each file"),
+        _ if context.is_added && context.caches && (nginx, serow) == ("–", "BYPASS") => {
+            Some("`$upstream_cache_status` is BYPASS also for methods that are not stored")
+        }
         _ if context.is_added && context.caches && [nginx, serow].iter().all(|value| OF_CACHES.contains(value)) => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
         }
