@@ -77,10 +77,13 @@ impl Names {
         let scheme =
             if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
         let Some((own, rest)) = target.split_once("://") else { return target };
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        if self.groups.iter().any(|(server, _)| server == authority) {
-            return format!("{own}://{}{path}", self.group(authority));
+        if let Some((server, upstream)) = self.groups.iter().find(|(server, _)| rest.starts_with(server.as_str())) {
+            return format!("{own}://{upstream}{}", &rest[server.len()..]);
         }
+        if rest.starts_with("unix:") {
+            return target;
+        }
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (name, port) = match authority.rsplit_once(':') {
             Some((name, port)) => (name, port.parse().unwrap_or(0)),
             None => (authority, if own == "https" { 443 } else { 80 }),

@@ -74,6 +74,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
+        ("200", "206") if context.caches => {
+            Some("a part of a stored response is sent, also if the origin sends no parts (RFC 9110 §14.2)")
+        }
         ("200", "304") if request.field("if-modified-since").is_some() => {
             Some("304 also for dates later than the file's")
         }
@@ -111,6 +114,12 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
             Some("`expires` and `cache-control` of `files` are for files")
         }
         "cache-control" if context.lists => Some("a listing changes with each file"),
+        _ if context.is_added && context.caches && (nginx, serow) == ("–", "BYPASS") => {
+            Some("`$upstream_cache_status` is BYPASS also for methods that are not stored")
+        }
+        _ if context.is_added && context.caches && [nginx, serow].iter().all(|value| OF_CACHES.contains(value)) => {
+            Some("each cache has its own keys: nginx's is the address of the upstream")
+        }
         _ if context.is_added && nginx == "–" && !is_added_to => {
             Some("`headers` are in errors, too: `add_header` without `always` is not")
         }
@@ -142,6 +151,9 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
         "SERVER_NAME" if !context.is_known_host || nginx == "_" => {
             Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)")
+        }
+        "" if context.caches && (nginx == "–") != (serow == "–") => {
+            Some("each cache has its own keys: nginx's is the address of the upstream")
         }
         "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
         "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => {
@@ -185,6 +197,9 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// The values of `$upstream_cache_status`.
+const OF_CACHES: &[&str] = &["HIT", "MISS", "BYPASS", "EXPIRED", "STALE", "UPDATING", "REVALIDATED"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,5 +221,7 @@ mod tests {
         assert!(reason_of("origin: target", "/ab", "/%61b", "/%61b", known).is_some());
         assert!(reason_of("origin: target", "/ab", "/%61c", "/%61b", known).is_none());
         assert!(reason_of("origin: host", "a", "b", "/", known).is_none());
+        assert!(reason_of("origin", "–", "a", "/", known).is_none());
+        assert!(reason_of("origin", "–", "a", "/", Context { caches: true, ..known }).is_some());
     }
 }
