@@ -117,15 +117,12 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         let inner = scope.inner(directive);
         let condition = match Condition::of(directive) {
             Ok(condition) => condition,
-            Err(why) => {
-                self.server.lose(directive, why);
-                return Next::GoesOn;
-            }
+            Err(why) => return self.lose_condition(directive, &inner, matching, why),
         };
         if inner.directives.iter().all(|inner| inner.name() == "set") && !inner.directives.is_empty() {
             match self.conditional_set(&condition, &inner) {
                 Ok(()) => inner.directives.iter().chain([directive]).for_each(|done| notes.translated(done)),
-                Err(why) => self.server.lose(directive, why),
+                Err(why) => return self.lose_condition(directive, &inner, matching, why),
             }
             return Next::GoesOn;
         }
@@ -135,10 +132,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 self.server.unreached(directive);
                 return Next::GoesOn;
             }
-            Err(why) => {
-                self.server.lose(directive, why);
-                return Next::GoesOn;
-            }
+            Err(why) => return self.lose_condition(directive, &inner, matching, why),
         };
         notes.translated(directive);
         let variables = self.variables.clone();
@@ -153,6 +147,32 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         }
         self.variables = variables;
         Next::GoesOn
+    }
+
+    /// Goes on behind an `if` without a translation. One that refuses requests refuses all of them: the settings must not
+    /// permit more than nginx does.
+    fn lose_condition(
+        &mut self,
+        directive: &'tree Directive,
+        inner: &Scope<'tree>,
+        matching: &Match,
+        why: String,
+    ) -> Next {
+        for set in inner.own("set") {
+            let name = set.word(0).unwrap_or_default().trim_start_matches('$');
+            self.variables.lose(name, &why);
+        }
+        let refuses =
+            inner.own("return").any(|inner| inner.word(0).is_some_and(|status| status.starts_with(['4', '5'])));
+        self.server.lose(directive, why);
+        if !refuses {
+            return Next::GoesOn;
+        }
+        let mut route = Route::new(matching.clone());
+        route.table.comment(format!("{}: this refusal has no translation", directive.place));
+        route.table.set("respond", Handler::responding(501).table.into_value());
+        self.push(route, directive);
+        Next::Ends
     }
 
     /// Variables that are set if a condition holds: maps whose value is the former one otherwise.
@@ -301,6 +321,11 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             self.routes.push(route);
         } else {
             self.server.notes().lost(directive, "several conditions on the same variable have no translation");
+            // Other routes must not take these requests.
+            let mut refusal = Route::new(route.matching.without_conditions());
+            refusal.table.comment(format!("{}: the conditions have no translation", directive.place));
+            refusal.table.set("respond", Handler::responding(501).table.into_value());
+            self.routes.push(refusal);
         }
     }
 }

@@ -59,6 +59,11 @@ impl Match {
         Self { paths: Paths::Exact(path.to_owned()), ..Self::all() }
     }
 
+    /// All requests for its paths.
+    pub(crate) fn without_conditions(&self) -> Self {
+        Self { paths: self.paths.clone(), ..Self::all() }
+    }
+
     /// Those of the requests for one path.
     pub(crate) fn only(&self, path: &str) -> Self {
         Self { paths: Paths::Exact(path.to_owned()), ..self.clone() }

@@ -156,6 +156,12 @@ impl Variables {
         self.maps.insert(name.to_owned());
     }
 
+    /// Notes that a variable of `set` has no counterpart from here on, with the reason.
+    pub(crate) fn lose(&mut self, name: &str, why: &str) {
+        self.texts.remove(name);
+        self.remove_map(name, why);
+    }
+
     /// Notes that only the access log can name the variable of a map.
     pub(crate) fn limit_to_logs(&mut self, name: &str) {
         self.maps.remove(name);

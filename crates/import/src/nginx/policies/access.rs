@@ -18,9 +18,17 @@ pub(crate) fn set<'tree>(
     settings: &Scope<'tree>,
     table: &mut Table,
 ) {
-    addresses(server, settings, table);
-    passwords(server, flow, settings, table);
-    decisions(server, settings, table);
+    let mut is_complete = addresses(server, settings, table);
+    is_complete &= passwords(server, flow, settings, table);
+    is_complete &= decisions(server, settings, table);
+    is_complete &= methods(server, settings, table);
+    is_complete &= !has_other_control(server, settings);
+    if !is_complete {
+        // The settings must not permit more than nginx does.
+        KEYS.iter().for_each(|key| _ = table.remove(key));
+        table.set("deny", "all");
+        return;
+    }
     if let Some(satisfy) = settings.nearest_one("satisfy") {
         server.notes().translated(satisfy);
         let has_user = table.get("basic").is_some() || table.get("forward-auth").is_some();
@@ -29,7 +37,32 @@ pub(crate) fn set<'tree>(
             table.set("satisfy", "any");
         }
     }
-    methods(server, settings, table);
+}
+
+/// Whether a module that Serow does not have controls the access.
+fn has_other_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> bool {
+    const MODULES: &[&str] = &[
+        "access_by_lua_block",
+        "access_by_lua_file",
+        "access_by_lua",
+        "auth_digest",
+        "auth_gss",
+        "auth_jwt",
+        "auth_ldap",
+        "auth_ldap_servers",
+        "auth_oidc",
+        "auth_pam",
+        "js_access",
+        "modsecurity",
+        "oidc",
+        "session_log",
+    ];
+    let found: Vec<_> = MODULES.iter().flat_map(|name| settings.nearest(name)).collect();
+    let is_on = |directive: &&Directive| directive.word(0) != Some("off");
+    for directive in &found {
+        server.notes().lost(directive, "Serow has no such access control, so that the location is closed");
+    }
+    found.iter().any(is_on)
 }
 
 /// The clients that get into a location, for routes that lead on to others: they check nothing themselves.
@@ -104,10 +137,10 @@ pub(crate) fn extend<'tree>(flow: &mut Flow<'_, 'tree>, settings: &Scope<'tree>,
 }
 
 /// `allow` and `deny`, of which the first that names the client counts.
-fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
     let rules = settings.nearest_of(&["allow", "deny"]);
     let (mut allowed, mut denied) = (Vec::new(), Vec::new());
-    let mut ends_with_deny = false;
+    let (mut ends_with_deny, mut is_complete) = (false, true);
     for (position, rule) in rules.iter().enumerate() {
         let is_allow = rule.name() == "allow";
         let Some(network) = rule.word(0) else { continue };
@@ -129,13 +162,16 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
             let has_later_allow = rules[position..].iter().any(|rule| rule.name() == "allow");
             match follows_deny_all && !has_later_allow {
                 true => server.notes().no_line(rule, "the `deny all` behind it is for these clients, too"),
-                false => server.notes().lost(rule, why),
+                false => {
+                    is_complete = false;
+                    server.notes().lost(rule, why);
+                }
             }
         }
     }
     if ends_with_deny && allowed.is_empty() {
         table.set("deny", "all");
-        return;
+        return is_complete;
     }
     if ends_with_deny {
         table.set(
@@ -145,10 +181,16 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     } else if !denied.is_empty() {
         table.set("deny", Value::texts(denied));
     }
+    is_complete
 }
 
-fn passwords<'tree>(server: &Server<'_, 'tree>, flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let Some(realm) = settings.nearest_one("auth_basic") else { return };
+fn passwords<'tree>(
+    server: &Server<'_, 'tree>,
+    flow: &Flow<'_, 'tree>,
+    settings: &Scope<'tree>,
+    table: &mut Table,
+) -> bool {
+    let Some(realm) = settings.nearest_one("auth_basic") else { return true };
     server.notes().translated(realm);
     let file = settings.nearest_one("auth_basic_user_file");
     if let Some(file) = file {
@@ -156,39 +198,45 @@ fn passwords<'tree>(server: &Server<'_, 'tree>, flow: &Flow<'_, 'tree>, settings
     }
     let name = realm.word(0).unwrap_or_default();
     if name == "off" {
-        return;
+        return true;
     }
     let Some(path) = file.and_then(|file| file.word(0)) else {
-        return server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
+        server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
+        return false;
     };
     let name = flow.variables.resolve(&flow.filled(&Text::of(name)), Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
-        return server
-            .notes()
-            .lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
+        server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
+        return false;
     };
     let mut basic = vec![("file".to_owned(), Value::Text(server.import.path(path)))];
     basic.push(("realm".to_owned(), Value::Text(name.to_owned())));
     table.set("basic", Value::Table(basic));
+    true
 }
 
 /// `auth_request`: a location that passes its requests to the server that decides.
-fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let Some(request) = settings.nearest_one("auth_request") else { return };
+fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
+    let Some(request) = settings.nearest_one("auth_request") else { return true };
     let path = request.word(0).unwrap_or_default();
     if path == "off" {
-        return server.notes().translated(request);
+        server.notes().translated(request);
+        return true;
     }
+    let lose = |why: String| {
+        server.notes().lost(request, why);
+        false
+    };
     let Some(location) = server.location_for(path) else {
-        return server.notes().lost(request, format!("there is no location for {path}"));
+        return lose(format!("there is no location for {path}"));
     };
     let Some(pass) = location.scope.own_one("proxy_pass") else {
-        return server.notes().lost(request, format!("the location for {path} has no `proxy_pass`"));
+        return lose(format!("the location for {path} has no `proxy_pass`"));
     };
     let url = server.constant(pass.word(0).unwrap_or_default(), &location.scope);
     let url = url.as_str();
     if url.contains('$') && !url.ends_with("$request_uri") {
-        return server.notes().lost(request, "the server that decides has variables in its address");
+        return lose("the server that decides has variables in its address".to_owned());
     }
     let (address, own) = super::super::proxying::split_url(url);
     let address = address.strip_prefix("http://").unwrap_or(address);
@@ -205,6 +253,7 @@ fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
         auth.push(("copy-response".to_owned(), Value::list(answered)));
     }
     table.set("forward-auth", Value::Table(auth));
+    true
 }
 
 /// Fields of the decision that the request gets, and those that the client gets: `auth_request_set $user
@@ -253,13 +302,15 @@ pub(crate) fn decided_field(set: &Directive) -> Option<String> {
 }
 
 /// `limit_except`, whose other methods nginx refuses with 403.
-fn methods<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let Some(except) = settings.own_one("limit_except") else { return };
+fn methods<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
+    let Some(except) = settings.own_one("limit_except") else { return true };
     let denies = except.children().iter().any(|inner| inner.name() == "deny" && inner.word(0) == Some("all"));
     if !denies || except.children().len() != 1 {
-        return server.lose(except, "only `limit_except … { deny all; }` has a translation");
+        server.lose(except, "only `limit_except … { deny all; }` has a translation");
+        return false;
     }
     except.children().iter().for_each(|inner| server.notes().translated(inner));
     server.notes().differs(except, "other methods get 405, with the permitted ones in Allow; nginx sends 403");
     table.set("allow-methods", Value::list(except.texts().map(str::to_owned)));
+    true
 }
