@@ -13,7 +13,7 @@ use super::{
         caching,
     },
     programs, proxying,
-    redirects::with_query,
+    redirects::{path_of_target, with_query},
     route::Route,
     scope::Scope,
     text::{Text, Use},
@@ -150,7 +150,7 @@ impl<'tree> Content<'tree> {
         let mut table = Table::default();
         table.set("to", format!("{prefix}/"));
         table.set("status", Value::Number(301));
-        let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
+        let handler = Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None };
         self.push(flow, settings, &matching.only(prefix), &handler, self.directive);
         Some(matching.below(&format!("{prefix}/")))
     }
@@ -251,7 +251,7 @@ impl<'tree> Content<'tree> {
         let mut table = Table::default();
         let own = flow.server.set_folder(self, settings, &flow.variables, &mut table)?;
         flow.server.set_files(settings, &mut table);
-        Ok(Handler { kind: HandlerKind::Files, table, rewrite: rewrite.or(own) })
+        Ok(Handler { kind: HandlerKind::Files, table, fields: Vec::new(), rewrite: rewrite.or(own) })
     }
 
     /// The routes of `try_files`.
@@ -299,7 +299,7 @@ impl<'tree> Content<'tree> {
         let mut rest = texts.iter().peekable();
         while let Some(text) = rest.next() {
             let written = text.written();
-            if written.is_empty() || written == "/dev/null" || written == "/nonexistent" {
+            if written.is_empty() || written == "/dev/null" || written == "/nonexistent" || written.starts_with('@') {
                 // Names that nobody expects to exist: the next candidate counts.
                 continue;
             }
@@ -364,7 +364,12 @@ impl<'tree> Content<'tree> {
         }
         path.push_text(&text);
         let condition = matching::Condition { kind: "file", name: String::new(), patterns: vec![path.written()] };
-        let mut handler = Handler { kind: HandlerKind::Files, table: Table::default(), rewrite: Some(text.written()) };
+        let mut handler = Handler {
+            kind: HandlerKind::Files,
+            table: Table::default(),
+            fields: Vec::new(),
+            rewrite: Some(text.written()),
+        };
         handler.table.set("root", folder.path.as_str());
         flow.server.set_files(&scope, &mut handler.table);
         if let Some(index) = text.written().strip_suffix('/') {
@@ -400,12 +405,14 @@ impl<'tree> Content<'tree> {
         if is_restricted {
             return self.refuse(flow, candidates, matching, RESTRICTED.to_owned());
         }
-        let target = match flow.variables.resolve(last, Use::Message) {
+        let path = path_of_target(last);
+        let names_query = path != *last;
+        let target = match flow.variables.resolve(&path, Use::Message) {
             Ok(target) => target.written(),
             Err(why) => return self.refuse(flow, candidates, matching, why),
         };
         // The query of the request does not get there, unless the text names it.
-        let target = if target.contains('?') { target } else { format!("{target}?") };
+        let target = if target.contains('?') || names_query { target } else { format!("{target}?") };
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
         // A page is for GET and HEAD, and with another method would lead to itself.
         let is_page = flow.server.is_file_location(target.split('?').next().unwrap_or_default());

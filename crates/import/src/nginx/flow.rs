@@ -186,6 +186,12 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 None => Text::default(),
             };
             let operand = self.variables.resolve(&self.filled(&condition.operand), Use::Message)?;
+            if let Some(constant) = operand.literal() {
+                if condition.holds(constant).ok_or("its value has variables")? {
+                    self.variables.set(name, value);
+                }
+                continue;
+            }
             let made = self.server.import.conditional_map(name, condition, &operand, &value, &former)?;
             self.variables.add_map(&made);
             self.variables.set(name, Text::of(&format!("${made}")));

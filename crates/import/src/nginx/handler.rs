@@ -35,6 +35,8 @@ impl HandlerKind {
 pub(crate) struct Handler {
     pub(crate) kind: HandlerKind,
     pub(crate) table: Table,
+    /// Fields that the request gets: of programs, as variables whose names begin with HTTP_.
+    pub(crate) fields: Vec<(String, String)>,
     /// The path that the handler gets in place of that of the request.
     pub(crate) rewrite: Option<String>,
 }
@@ -44,6 +46,6 @@ impl Handler {
     pub(crate) fn responding(status: u64) -> Self {
         let mut table = Table::default();
         table.set("status", Value::Number(status));
-        Self { kind: HandlerKind::Respond, table, rewrite: None }
+        Self { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None }
     }
 }

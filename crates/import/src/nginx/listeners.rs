@@ -1,6 +1,10 @@
 //! `listen`, `server_name` and certificates: which site gets a request.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashSet},
+    rc::Rc,
+};
 
 use super::{import::Import, scope::Scope};
 use crate::{
@@ -24,6 +28,10 @@ pub(crate) struct Listening {
     /// The addresses of most servers, which stand at the root.
     common: Vec<String>,
     has_proxy_protocol: bool,
+    /// The servers that get unknown hosts: one for each address.
+    starred: Vec<bool>,
+    /// The hosts of each address that a server has.
+    taken: RefCell<HashSet<(String, String)>>,
 }
 
 /// The names of a server.
@@ -53,6 +61,7 @@ pub(crate) fn of<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, servers
         listening.servers.push(addresses);
     }
     listening.common = listening.most_common();
+    listening.starred = listening.starred();
     listening
 }
 
@@ -133,6 +142,21 @@ impl Listening {
         }
     }
 
+    /// The servers that get unknown hosts. Serow has one for each address, and a site all of its addresses: the first counts.
+    fn starred(&self) -> Vec<bool> {
+        let mut taken: HashSet<&str> = HashSet::new();
+        let mut starred = Vec::with_capacity(self.servers.len());
+        for (position, addresses) in self.servers.iter().enumerate() {
+            let is_default = addresses.iter().any(|address| self.defaults.get(address) == Some(&position));
+            let is_free = addresses.iter().all(|address| !taken.contains(address.as_str()));
+            if is_default && is_free {
+                taken.extend(addresses.iter().map(String::as_str));
+            }
+            starred.push(is_default && is_free);
+        }
+        starred
+    }
+
     /// The addresses as a value: with a certificate, each has TLS unless it says otherwise.
     fn value(&self, addresses: &[String]) -> Value {
         let any_tls = self.tls.values().any(|is_tls| *is_tls);
@@ -160,7 +184,7 @@ impl Listening {
     ) {
         scope.own("server_name").for_each(|directive| import.notes.translated(directive));
         let addresses = self.servers.get(position).map(Vec::as_slice).unwrap_or_default();
-        let is_default = addresses.iter().any(|address| self.defaults.get(address) == Some(&position));
+        let is_default = self.starred.get(position).copied().unwrap_or_default();
         let mut hosts = Vec::new();
         for name in names {
             match name.as_str() {
@@ -191,6 +215,14 @@ impl Listening {
                 name => hosts.push(name.trim_end_matches('.').to_ascii_lowercase()),
             }
         }
+        // nginx gives a name to the first server that has it.
+        let mut taken = self.taken.borrow_mut();
+        hosts.retain(|host| {
+            let keys: Vec<_> = addresses.iter().map(|address| (address.clone(), host.clone())).collect();
+            let is_free = keys.iter().all(|key| !taken.contains(key));
+            taken.extend(keys);
+            is_free
+        });
         if is_default && !hosts.is_empty() {
             hosts.push("*".to_owned());
         }

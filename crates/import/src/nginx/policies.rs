@@ -55,6 +55,15 @@ pub(super) fn set<'tree>(
             table.remove(key);
         }
     }
+    let fields: Vec<Value> = std::mem::take(&mut handler.fields)
+        .into_iter()
+        .map(|(name, value)| {
+            Value::Table(vec![("set".to_owned(), Value::Text(name)), ("value".to_owned(), Value::Text(value))])
+        })
+        .collect();
+    if !fields.is_empty() {
+        table.set("request-headers", Value::List(fields));
+    }
     if let Some(path) = handler.rewrite.take() {
         table.set("rewrite", path);
     }

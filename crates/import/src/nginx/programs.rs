@@ -49,10 +49,10 @@ pub(super) fn handler<'tree>(
             let mut need = Need::default();
             need.set("protocol", protocol);
             flow.server.import.set_server(&format!("http://{address}"), need, &mut table)?;
-            Handler { kind: HandlerKind::Proxy, table, rewrite: None }
+            Handler { kind: HandlerKind::Proxy, table, fields: Vec::new(), rewrite: None }
         }
     };
-    variables(flow, settings, protocol, &mut handler.table);
+    variables(flow, settings, protocol, &mut handler);
     times(flow, settings, protocol, &mut handler.table);
     handler.rewrite = rewrite;
     Ok(handler)
@@ -110,7 +110,7 @@ fn php<'tree>(
     if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
         table.set("entry-points", path);
     }
-    Ok(Handler { kind: HandlerKind::Php, table, rewrite: None })
+    Ok(Handler { kind: HandlerKind::Php, table, fields: Vec::new(), rewrite: None })
 }
 
 /// The handler of a location whose `try_files` ends at a script that another location passes to php-fpm: the usual
@@ -170,36 +170,38 @@ pub(super) fn front_controller<'tree>(
     }))
 }
 
+/// Variables that Serow sets as the protocol's usual file does.
+const USUAL: &[&str] = &[
+    "QUERY_STRING",
+    "REQUEST_METHOD",
+    "CONTENT_TYPE",
+    "CONTENT_LENGTH",
+    "SCRIPT_NAME",
+    "SCRIPT_FILENAME",
+    "REQUEST_URI",
+    "DOCUMENT_URI",
+    "DOCUMENT_ROOT",
+    "SERVER_PROTOCOL",
+    "REQUEST_SCHEME",
+    "HTTPS",
+    "GATEWAY_INTERFACE",
+    "SERVER_SOFTWARE",
+    "REMOTE_ADDR",
+    "REMOTE_PORT",
+    "REMOTE_USER",
+    "SERVER_ADDR",
+    "SERVER_PORT",
+    "SERVER_NAME",
+    "REDIRECT_STATUS",
+    "PATH_INFO",
+    "PATH_TRANSLATED",
+    "UWSGI_SCHEME",
+    "SCGI",
+    "HTTP_PROXY",
+];
+
 /// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
-fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
-    const USUAL: &[&str] = &[
-        "QUERY_STRING",
-        "REQUEST_METHOD",
-        "CONTENT_TYPE",
-        "CONTENT_LENGTH",
-        "SCRIPT_NAME",
-        "SCRIPT_FILENAME",
-        "REQUEST_URI",
-        "DOCUMENT_URI",
-        "DOCUMENT_ROOT",
-        "SERVER_PROTOCOL",
-        "REQUEST_SCHEME",
-        "HTTPS",
-        "GATEWAY_INTERFACE",
-        "SERVER_SOFTWARE",
-        "REMOTE_ADDR",
-        "REMOTE_PORT",
-        "REMOTE_USER",
-        "SERVER_ADDR",
-        "SERVER_PORT",
-        "SERVER_NAME",
-        "REDIRECT_STATUS",
-        "PATH_INFO",
-        "PATH_TRANSLATED",
-        "UWSGI_SCHEME",
-        "SCGI",
-        "HTTP_PROXY",
-    ];
+fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, handler: &mut Handler) {
     let notes = flow.server.notes();
     let decided = flow.server.with_decisions(&flow.variables, settings);
     let mut set = Vec::new();
@@ -219,13 +221,23 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
         match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
             Ok(value) => {
                 notes.translated(param);
-                set.push((name.to_owned(), Value::Text(value.written())));
+                match name.strip_prefix("HTTP_") {
+                    Some("X_FORWARDED_FOR" | "X_FORWARDED_PROTO" | "X_FORWARDED_HOST" | "HOST") => {
+                        notes
+                            .differs(param, "Serow says who the client is, and how it is connected, by its own fields");
+                    }
+                    Some(field) => {
+                        let field = super::condition::field_name(&field.to_ascii_lowercase());
+                        handler.fields.push((field, value.written()));
+                    }
+                    None => set.push((name.to_owned(), Value::Text(value.written()))),
+                }
             }
             Err(why) => notes.lost(param, why),
         }
     }
     if !set.is_empty() {
-        table.set("variables", Value::Table(set));
+        handler.table.set("variables", Value::Table(set));
     }
 }
 

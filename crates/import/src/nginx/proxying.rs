@@ -115,7 +115,7 @@ fn handler<'tree>(
     had_variables: bool,
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
-    let mut handler = Handler { kind: HandlerKind::Proxy, table: Table::default(), rewrite: None };
+    let mut handler = Handler { kind: HandlerKind::Proxy, table: Table::default(), fields: Vec::new(), rewrite: None };
     let need = Need::of(flow.server, settings, address);
     flow.server.import.set_server(address, need, &mut handler.table)?;
     match rewrite {

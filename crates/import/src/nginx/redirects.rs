@@ -36,14 +36,14 @@ pub(super) fn of_return<'tree>(
             let why = "the client gets the status 444 and a line; nginx closes the connection without a response";
             flow.server.notes().differs(directive, why);
             table.set("status", Value::Number(444));
-            Ok(Handler { kind: HandlerKind::Respond, table, rewrite: None })
+            Ok(Handler { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None })
         }
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
             let to = redirect_text(flow, directive, &Text::of(url))?;
             let keeps_query = ["?", "#", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
             table.set("to", if keeps_query { to } else { format!("{to}?") });
             set_status(&mut table, status);
-            Ok(Handler { kind: HandlerKind::Redirect, table, rewrite: None })
+            Ok(Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None })
         }
         (200..=599, text) => {
             if status != 200 {
@@ -57,7 +57,7 @@ pub(super) fn of_return<'tree>(
             } else if status == 200 && text.is_none() {
                 table.set("status", Value::Number(200));
             }
-            Ok(Handler { kind: HandlerKind::Respond, table, rewrite: None })
+            Ok(Handler { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None })
         }
         _ => Err(format!("Serow responds with statuses from 200 to 599, and not with {status}")),
     }
@@ -91,7 +91,14 @@ fn redirect_text(flow: &Flow<'_, '_>, directive: &Directive, target: &Text) -> R
             _ => text.push_text(&flow.variables.resolve(&single, Use::Message)?),
         }
     }
-    Ok(text.written().replace('*', "%2A"))
+    let host = text.host();
+    let may_choose = |name: &str| {
+        ["host", "scheme", "request_uri", "uri"].contains(&name) || flow.server.import.map_values(name).is_some()
+    };
+    if let Some(name) = host.variables().find(|name| !may_choose(name)) {
+        return Err(format!("${name} would choose the host that clients are sent to, which they may do themselves"));
+    }
+    Ok(text.written().trim().replace('*', "%2A"))
 }
 
 /// Sets a status where it is not that of Serow's redirects.
@@ -117,7 +124,7 @@ pub(super) fn of_rewrite<'tree>(
         let mut table = Table::default();
         table.set("to", with_query(&redirect_text(flow, directive, target)?));
         set_status(&mut table, if flag == "permanent" { 301 } else { 302 });
-        let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
+        let handler = Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None };
         let mut route = Route::new(matching.clone());
         flow.server.policies(flow, scope, &handler, &mut route.table);
         flow.push(route, directive);
@@ -175,7 +182,7 @@ pub(super) fn with_query(target: &str) -> String {
 }
 
 /// A target as a path: `$request_uri` has a query, which belongs behind it.
-fn path_of_target(target: &Text) -> Text {
+pub(super) fn path_of_target(target: &Text) -> Text {
     let Some((last, before)) = target.parts.split_last() else { return target.clone() };
     if !before.is_empty() && *last == Part::Variable("request_uri".to_owned()) {
         let mut path = Text { parts: before.to_vec() };
@@ -188,7 +195,9 @@ fn path_of_target(target: &Text) -> Text {
 /// An expression whose first group begins with the slash of the path, and a target that begins with this group, with the
 /// slash outside of the group: what Serow puts into a path or a URL is a part of it.
 pub(super) fn with_slash(expression: &str, target: &Text) -> (String, Text) {
-    let moved = match (expression.strip_prefix("^(.*)"), expression.strip_prefix("^(/")) {
+    // All paths begin with a slash, so that these match from there on, too.
+    let whole = ["^(.*)", "^(.+)", "(.*)", "(.+)"].iter().find_map(|start| expression.strip_prefix(start));
+    let moved = match (whole, expression.strip_prefix("^(/")) {
         (Some(rest), _) => format!("^/(.*){rest}"),
         (_, Some(rest)) if !rest.split(')').next().unwrap_or_default().contains('|') => format!("^/({rest}"),
         _ => return (expression.to_owned(), target.clone()),

@@ -129,7 +129,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
                     let mut table = Table::default();
                     table.set("to", format!("{path}/"));
                     table.set("status", Value::Number(301));
-                    let handler = Handler { kind: HandlerKind::Redirect, table, rewrite: None };
+                    let handler = Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None };
                     let mut route = Route::new(Match::exact(&path));
                     let flow = Flow::new(self, variables.clone(), None);
                     self.policies(&flow, &location.scope, &handler, &mut route.table);
@@ -170,7 +170,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         } else {
             flow.run(&location.scope, matching);
         }
-        if location.scope.nearest_one("internal").is_some() {
+        if location.scope.nearest_one("internal").is_some() && !matches!(location.kind, Kind::Named(_)) {
             let leads_on = |route: &Route| matches!(route.table.get("rewrite"), Some(Value::Table(_)));
             let is_restricted = |route: &Route| policies::access::KEYS.iter().any(|key| route.table.get(key).is_some());
             let why = match () {
@@ -205,6 +205,19 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
         flow.routes.extend(self.location(location, matching, &flow.variables, depth + 1));
         Ok(())
+    }
+
+    /// Whether a named location sends clients to the address that the server of `auth_request` names: Serow passes its redirect
+    /// on without it.
+    pub(crate) fn passes_on_redirect(&self, name: &str, settings: &Scope<'tree>) -> bool {
+        let named = settings.nearest("auth_request_set");
+        let is_location = |variable: &str| {
+            named.iter().any(|set| set.word(0) == Some(variable) && set.word(1) == Some("$upstream_http_location"))
+        };
+        self.root.named(name).is_some_and(|location| {
+            let returns = location.scope.own_one("return");
+            returns.is_some_and(|returns| returns.word(1).or(returns.word(0)).is_some_and(is_location))
+        })
     }
 
     /// The routes of a named location that error pages lead to.
@@ -304,7 +317,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
             let both_end = prefix.ends_with('/') == path.ends_with('/');
             if both_end && !content.is_exact {
                 table.set("root", path.trim_end_matches('/'));
-                table.set("strip-prefix", Value::Bool(true));
+                if prefix != "/" {
+                    table.set("strip-prefix", Value::Bool(true));
+                }
                 return Ok(None);
             }
         }

@@ -89,6 +89,27 @@ impl Text {
         }
     }
 
+    /// Its beginning up to the path: the scheme and the host, of a URL; nothing, of a path.
+    pub(crate) fn host(&self) -> Self {
+        let mut host = Self::default();
+        for part in &self.parts {
+            match part {
+                Part::Literal(literal) => {
+                    let start = literal.find("://").map_or(0, |position| position + 3);
+                    match literal[start..].find('/') {
+                        Some(slash) => {
+                            host.push_literal(&literal[..start + slash]);
+                            return host;
+                        }
+                        None => host.push_literal(literal),
+                    }
+                }
+                Part::Variable(_) => host.parts.push(part.clone()),
+            }
+        }
+        host
+    }
+
     /// It in a settings file, where `$$` is a dollar.
     pub(crate) fn written(&self) -> String {
         let mut written = String::new();

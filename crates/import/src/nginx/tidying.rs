@@ -35,7 +35,11 @@ const OF_CONTENT: &[&str] = &["max-body", "compress", "intercept", "rate", "rate
 /// Moves settings to where a person would write them.
 pub(crate) fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
+        match_names(&mut site.routes);
         prune(&mut site.routes);
+        while site.routes.last().is_some_and(|route| is_rewrite(route) && leaves_some(route)) {
+            site.routes.pop();
+        }
         lead_to_internal(&mut site.routes);
         share(site);
         shorten(site);
@@ -72,6 +76,29 @@ fn is_content(route: &Table) -> bool {
 
 fn is_rewrite(route: &Table) -> bool {
     route.get("rewrite").is_some() && !["files", "proxy", "php"].iter().any(|key| route.get(key).is_some())
+}
+
+/// Leaves out error pages whose route has no translation, and named routes to which no error page leads.
+fn match_names(routes: &mut Vec<Table>) {
+    let names: Vec<Value> = routes.iter().filter_map(|route| route.get("name").cloned()).collect();
+    let mut used = Vec::new();
+    for route in routes.iter_mut() {
+        let Some(Value::Table(pages)) = route.get("error-pages").cloned() else { continue };
+        let name = |page: &Value| match page {
+            Value::Table(entries) => entries.iter().find(|(key, _)| key == "route").map(|(_, name)| name.clone()),
+            _ => None,
+        };
+        let exists = |(_, page): &(String, Value)| name(page).is_none_or(|name| names.contains(&name));
+        let pages: Vec<_> = pages.into_iter().filter(exists).collect();
+        used.extend(pages.iter().filter_map(|(_, page)| name(page)));
+        if pages.is_empty() {
+            route.remove("error-pages");
+            route.remove("intercept");
+        } else {
+            route.set("error-pages", Value::Table(pages));
+        }
+    }
+    routes.retain(|route| route.get("name").is_none_or(|name| used.contains(name)));
 }
 
 /// Lets responses lead to internal routes, as nginx does for all servers, and removes those that nothing leads to.

@@ -268,6 +268,12 @@ fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> 
             server.notes().lost(set, "only fields of the decision, as in $upstream_http_x_user, have a translation");
             continue;
         };
+        if ["Location", "Proxy-Authorization", "Content-Type", "Content-Length"].contains(&field.as_str()) {
+            server
+                .notes()
+                .differs(set, format!("Serow passes on the response of the server that decides, with its {field}"));
+            continue;
+        }
         let names = |directive: &&&Directive| directive.words.iter().skip(1).any(|word| word.text.contains(variable));
         let is_passed = passed.iter().any(|passed| names(&passed));
         let fields: Vec<&&Directive> = added.iter().filter(names).collect();

@@ -22,6 +22,18 @@ pub(crate) fn set<'tree>(
 ) {
     let mut pages: Vec<(String, Value)> = Vec::new();
     for directive in settings.nearest("error_page") {
+        let target = directive.words.last().map(|word| word.text.as_str()).unwrap_or_default();
+        let is_passed_on = match target.strip_prefix('@') {
+            Some(name) => server.passes_on_redirect(name, settings),
+            None => settings
+                .nearest("auth_request_set")
+                .iter()
+                .any(|set| set.word(0) == Some(target) && set.word(1) == Some("$upstream_http_location")),
+        };
+        if is_passed_on {
+            server.notes().no_line(directive, "Serow passes on the redirect of the server that decides");
+            continue;
+        }
         match page(server, flow, directive) {
             Ok((statuses, page)) => {
                 server.notes().translated(directive);
