@@ -103,7 +103,9 @@ impl<'tree> Import<'tree> {
             }
             let mut site = SiteTable::default();
             site.table.comment(format!("{}", directive.place));
-            listening.set_site(self, position, &scope, &names, &mut site.table);
+            if !listening.set_site(self, position, &scope, &names, &mut site.table) {
+                continue;
+            }
             site.routes = routes.into_iter().map(Route::into_table).collect();
             file.sites.push(site);
         }

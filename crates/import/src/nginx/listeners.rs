@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashSet},
+    net::Ipv4Addr,
     rc::Rc,
 };
 
@@ -173,7 +174,7 @@ impl Listening {
         if values.len() == 1 { values.remove(0) } else { Value::List(values) }
     }
 
-    /// Sets the addresses and hosts of a site.
+    /// Sets the addresses and hosts of a site. Whether requests get to it.
     pub(crate) fn set_site(
         &self,
         import: &Import<'_>,
@@ -181,7 +182,7 @@ impl Listening {
         scope: &Scope<'_>,
         names: &[String],
         site: &mut Table,
-    ) {
+    ) -> bool {
         scope.own("server_name").for_each(|directive| import.notes.translated(directive));
         let addresses = self.servers.get(position).map(Vec::as_slice).unwrap_or_default();
         let is_default = self.starred.get(position).copied().unwrap_or_default();
@@ -212,6 +213,11 @@ impl Listening {
                     });
                 }
                 variable if variable.starts_with('$') => hosts.push("localhost".to_owned()),
+                number if number.rsplit('.').next().is_some_and(is_number) && number.parse::<Ipv4Addr>().is_err() => {
+                    scope.own_one("server_name").into_iter().for_each(|directive| {
+                        import.notes.lost(directive, format!("{number} is not the name of a host"));
+                    });
+                }
                 name => hosts.push(name.trim_end_matches('.').to_ascii_lowercase()),
             }
         }
@@ -228,14 +234,17 @@ impl Listening {
         }
         if !hosts.is_empty() {
             site.set("hosts", Value::list(hosts));
-        } else if !is_default {
-            // No request has this name, so none gets here.
-            site.set("hosts", Value::list(["unused.invalid".to_owned()]));
         }
         if addresses != self.common {
             site.set("listen", self.value(addresses));
         }
+        // Without a name of its own, no request gets to a server that is not the default one.
+        is_default || site.get("hosts").is_some()
     }
+}
+
+fn is_number(label: &str) -> bool {
+    !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// An address as Serow's settings have it.
