@@ -45,7 +45,9 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
 fn response(nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
     match (nginx, serow) {
         ("closed", "421") if !context.is_known_host => Some("421: no site has the host (RFC 9110 §15.5.20)"),
-        ("closed", "400" | "403" | "404" | "421") => Some("a response in place of 444 tells people what is wrong"),
+        ("closed", "400" | "403" | "404" | "421" | "444") => {
+            Some("a response in place of 444 tells people what is wrong")
+        }
         _ => None,
     }
 }
@@ -73,6 +75,12 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
         ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
+        }
+        ("200", "404") if path.contains(".php") && context.is_of_origin => {
+            Some("Serow looks whether a script exists; for nginx, only php-fpm does, which answers 404")
+        }
+        ("403", "200") if path.ends_with('/') && context.is_of_serows_origin => {
+            Some("a folder without an index is for the front controller, too")
         }
         ("200", "206") if context.caches => {
             Some("a part of a stored response is sent, also if the origin sends no parts (RFC 9110 §14.2)")
@@ -167,6 +175,10 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         }
         name if name.ends_with("port") && is_number(nginx) && is_number(serow) => Some("the client has another port"),
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
+        "x-forwarded-proto" if nginx == "–" => Some("X-Forwarded-Proto is sent with X-Forwarded-For"),
+        "DOCUMENT_URI" | "PATH_TRANSLATED" if serow == "–" => {
+            Some("SCRIPT_NAME, PATH_INFO and SCRIPT_FILENAME say the same")
+        }
         "x-forwarded-for" if request.field("x-forwarded-for").is_some() => {
             Some("what a client claims in X-Forwarded-For is not passed on")
         }

@@ -29,6 +29,12 @@ pub(super) struct Certificates {
     pub(super) are_missing: bool,
 }
 
+/// Whether a path names a file by its ending, as in `favicon.ico`.
+fn has_ending(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(before, ending)| !before.is_empty() && (2..=5).contains(&ending.len()))
+}
+
 /// Whether the certificates of a configuration exist; those without a name are missing.
 pub(super) fn certificates(directives: &[Directive], prefix: &Path) -> Certificates {
     let mut found = Certificates::default();
@@ -95,7 +101,8 @@ impl Paths {
         let name = directive.name.text.clone();
         let Some(word) = directive.words.first_mut() else { return Ok(()) };
         match name.as_str() {
-            "root" | "alias" => word.text = self.root(&word.text),
+            "root" => word.text = self.root(&word.text, false),
+            "alias" => word.text = self.root(&word.text, has_ending(&word.text)),
             "auth_basic_user_file" => word.text = self.passwords(&word.text)?,
             "ssl_certificate" => word.text = self.certificate(&word.text, "certificate.pem"),
             "ssl_certificate_key" => word.text = self.certificate(&word.text, "key.pem"),
@@ -121,12 +128,12 @@ impl Paths {
     pub(super) fn set(&mut self, directive: &mut Directive) {
         let [name, value] = directive.words.as_mut_slice() else { return };
         if value.text.starts_with('/') && self.variables.contains(&name.text) {
-            value.text = self.root(&value.text);
+            value.text = self.root(&value.text, false);
         }
     }
 
     /// The folder for `root` and `alias`: the same if it exists, as far as it has no variables.
-    fn root(&mut self, path: &str) -> String {
+    fn root(&mut self, path: &str, is_file: bool) -> String {
         if path.starts_with('$') {
             return path.to_owned();
         }
@@ -136,6 +143,8 @@ impl Paths {
         };
         let literal = match path.split_once('$') {
             Some((before, _)) => before.rsplit_once('/').map_or("", |(folder, _)| folder),
+            // An `alias` may be a file, whose folder is needed.
+            None if is_file => path.rsplit_once('/').map_or("", |(folder, _)| folder),
             None => path.trim_end_matches('/'),
         };
         if Path::new(if literal.is_empty() { "/" } else { literal }).exists() && !path.contains('$') {

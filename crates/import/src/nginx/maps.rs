@@ -174,7 +174,7 @@ fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table
     table.set("from", variables.resolve(&Text::of(source), place)?.written());
     table.set("to", name.trim_start_matches('$'));
     let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
-    let mut default = None;
+    let (mut default, mut matches_empty) = (None, false);
     let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
     for line in directive.children() {
         let Some(value) = line.word(0) else { continue };
@@ -188,6 +188,7 @@ fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table
                     expression.trim_start_matches('~').trim_start_matches(if ignores_case { "*" } else { "" }),
                     ignores_case,
                 )?;
+                matches_empty |= pattern.matches("");
                 expressions.push((pattern.written_as_condition(), value));
             }
             host if has_hosts && host.starts_with('.') => {
@@ -201,6 +202,10 @@ fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table
         }
     }
     masks.sort_by_key(|(mask, _)| (mask.ends_with(".*"), std::cmp::Reverse(mask.len())));
+    // nginx tries no expression on a value that is empty.
+    if matches_empty && !exact.iter().any(|(key, _)| key.is_empty()) {
+        exact.push((String::new(), default.clone().unwrap_or_else(|| Value::from(""))));
+    }
     exact.append(&mut masks);
     exact.append(&mut expressions);
     table.set("values", Value::Table(exact));

@@ -179,7 +179,6 @@ const USUAL: &[&str] = &[
     "SCRIPT_NAME",
     "SCRIPT_FILENAME",
     "REQUEST_URI",
-    "DOCUMENT_URI",
     "DOCUMENT_ROOT",
     "SERVER_PROTOCOL",
     "REQUEST_SCHEME",
@@ -194,7 +193,6 @@ const USUAL: &[&str] = &[
     "SERVER_NAME",
     "REDIRECT_STATUS",
     "PATH_INFO",
-    "PATH_TRANSLATED",
     "UWSGI_SCHEME",
     "SCGI",
     "HTTP_PROXY",
@@ -212,6 +210,10 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
                 param,
                 "values of php.ini stand in `ini` of `php` if Serow starts php-fpm, or in the pool of php-fpm",
             );
+            continue;
+        }
+        if ["DOCUMENT_URI", "PATH_TRANSLATED"].contains(&name) {
+            notes.no_line(param, "SCRIPT_NAME, PATH_INFO and SCRIPT_FILENAME say the same");
             continue;
         }
         if USUAL.contains(&name) {

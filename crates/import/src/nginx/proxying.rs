@@ -203,7 +203,7 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
     let notes = flow.server.notes();
     let decided = flow.server.with_decisions(&flow.variables, settings);
     let (mut host, mut set) = (None, Vec::new());
-    let (mut is_forwarded, mut proto) = (false, false);
+    let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
         let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
         match (name.to_ascii_lowercase().as_str(), value) {
@@ -214,18 +214,22 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
             ("content-length" | "transfer-encoding" | "expect", _) => {
                 notes.no_line(field, "Serow frames the requests to servers itself");
             }
-            ("x-forwarded-for", "$proxy_add_x_forwarded_for" | "$remote_addr" | "$http_x_forwarded_for")
-            | ("x-forwarded-proto", "$scheme" | "$http_x_forwarded_proto")
-            | ("x-forwarded-host", "$host" | "$http_host" | "$server_name") => {
-                is_forwarded = true;
-                proto |= name.eq_ignore_ascii_case("x-forwarded-proto");
+            ("x-forwarded-for", "$proxy_add_x_forwarded_for" | "$remote_addr" | "$http_x_forwarded_for") => {
+                names_client = true;
                 notes.translated(field);
+            }
+            ("x-forwarded-proto", "$scheme" | "$http_x_forwarded_proto") => {
+                notes.translated(field);
+                usual.push("X-Forwarded-Proto: $scheme".to_owned());
+            }
+            ("x-forwarded-host", "$host" | "$http_host" | "$server_name") => {
+                notes.translated(field);
+                usual.push("X-Forwarded-Host: $host".to_owned());
             }
             (lower, _) => match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
-                    proto |= lower == "x-forwarded-proto";
-                    is_forwarded |= ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"].contains(&lower);
+                    names_client |= lower == "x-forwarded-for";
                     set.push(format!("{name}: {}", value.written()).trim_end().to_owned());
                 }
                 Err(why) => notes.lost(field, why),
@@ -233,14 +237,13 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
         }
     }
     set_host(flow, host, address, table);
-    match (is_forwarded, proto) {
-        (false, _) => table.set("forwarded", "off"),
-        (true, false) => {
-            let why =
-                "the server also gets X-Forwarded-Proto and X-Forwarded-Host, which Serow sets with X-Forwarded-For";
-            settings.nearest("proxy_set_header").first().into_iter().for_each(|field| notes.differs(field, why));
-        }
-        (true, true) => {}
+    let sets_scheme = usual.iter().chain(&set).any(|field| field.starts_with("X-Forwarded-Proto"));
+    if !names_client {
+        table.set("forwarded", "off");
+        set.append(&mut usual);
+    } else if !sets_scheme {
+        let why = "the server also gets X-Forwarded-Proto and X-Forwarded-Host, which Serow sets with X-Forwarded-For";
+        settings.nearest("proxy_set_header").first().into_iter().for_each(|field| notes.differs(field, why));
     }
     if !set.is_empty() {
         table.set("set-header", Value::texts(set));

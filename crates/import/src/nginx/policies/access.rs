@@ -97,10 +97,12 @@ pub(crate) fn restriction<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>
         _ => Vec::new(),
     };
     let (allowed, denied) = (texts("allow"), texts("deny"));
-    match table.entries.iter().any(|(key, _)| !["allow", "deny"].contains(&key.as_str())) {
+    // Limits of requests are not for the routes that follow.
+    let others = ["basic", "forward-auth", "allow-methods"];
+    match others.iter().any(|key| table.get(key).is_some()) {
         true => Restriction::Other,
         false if denied == ["all"] => Restriction::All,
-        false if table.is_empty() => Restriction::None,
+        false if allowed.is_empty() && denied.is_empty() => Restriction::None,
         false => {
             let (exceptions, allowed): (Vec<_>, Vec<_>) =
                 allowed.into_iter().partition(|network| network.starts_with('!'));
