@@ -34,7 +34,7 @@ pub struct MapSettings {
     ///
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
     /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too, and
-    /// behind a regular expression its groups: { "~^/old/(?<rest>.*)$" = "/new/$rest", "~^([a-z]+)[.]" = "$1" }.
+    /// behind a regular expression its groups: { "~^([a-z]+)[.]" = "$1" }.
     pub values: Pairs,
 
     /// The variable's value for all other values of `from` [default: nothing]
