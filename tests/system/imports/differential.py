@@ -136,6 +136,15 @@ def response(reader, method: str) -> tuple[tuple, bool]:
     return (status, location, own, text if is_own else ""), known.get("connection") == "close"
 
 
+PAGE_FAILS = "an error page that is an error itself leaves the first error as it is; nginx sends that of the page"
+
+
+def is_error_text(body: str, server: str) -> bool:
+    """Whether a body is the text of a `return` with the status of an error."""
+    mark = re.match(r"(location|answer) \d+ ", body)
+    return mark is not None and re.search(rf'return 4\d\d "{mark[0]}', server) is not None
+
+
 def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str, server: str) -> str | None:
     """The reason of a difference that the report or docs/from-nginx.md names."""
     for remark in REMARKS:
@@ -144,7 +153,9 @@ def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str, server: str
     if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
         return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
     if theirs[0] >= 400 and ours[0] >= 400 and ours[3] == "" and "error_page" in server:
-        return "an error page that is an error itself leaves the first error as it is; nginx sends that of the page"
+        return PAGE_FAILS
+    if ours[0] >= 400 and ours[3] == "" and "error_page" in server and is_error_text(theirs[3], server):
+        return PAGE_FAILS
     if request[0] == "POST" and ours[0] == 405 and "error_page" in server:
         return "a folder answers methods other than GET and HEAD with 405, which has no page here"
     if "error_page" in server and ours[::3] == theirs[::3] and set(theirs[2]) < set(ours[2]):

@@ -273,7 +273,7 @@ fn needed_by_prefix(location: &Location<'_>, within: &[Within]) -> Vec<Within> {
         .collect()
 }
 
-/// The conditions without prefixes that a longer one implies.
+/// The conditions without prefixes that a longer one implies, or all paths have.
 fn innermost(within: &[Within]) -> Vec<Within> {
     let is_implied = |prefix: &str, position: usize| {
         within.iter().enumerate().any(|(other, longer)| {
@@ -282,7 +282,9 @@ fn innermost(within: &[Within]) -> Vec<Within> {
     };
     let pairs = within.iter().enumerate();
     pairs
-        .filter(|(position, within)| !matches!(within, Within::Prefix(prefix) if is_implied(prefix, *position)))
+        .filter(|(position, within)| {
+            !matches!(within, Within::Prefix(prefix) if prefix == "/" || is_implied(prefix, *position))
+        })
         .map(|(_, within)| within.clone())
         .collect()
 }

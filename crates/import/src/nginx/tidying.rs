@@ -142,8 +142,11 @@ fn prune(routes: &mut Vec<Table>) {
         let conditions = ["internal", "when", "methods"].map(|key| route.get(key).cloned());
         let is_taken = |path: &String| {
             taken.iter().any(|(others, cover)| {
-                let is_for_all = others[0] == conditions[0] && others[1..] == [None, None];
-                (is_for_all || *others == conditions) && covers(cover, path)
+                // Fewer conditions take more requests.
+                let is_for_all = others[0] == conditions[0]
+                    && (others[1].is_none() || others[1] == conditions[1])
+                    && (others[2].is_none() || others[2] == conditions[2]);
+                is_for_all && covers(cover, path)
             })
         };
         if !paths.is_empty() && paths.iter().all(is_taken) {
