@@ -6,7 +6,6 @@
 mod asked;
 mod body_limit;
 mod client_requests;
-mod compressed_body;
 mod compression;
 mod context;
 mod cors;

@@ -1,9 +1,9 @@
 //! Which responses are compressed, and what becomes of their header fields.
 
-use serow_coding::{Coding, CompressibleTypes, EncoderSettings, Levels, Permits, compressed};
+use serow_coding::{Coding, CompressedBody, CompressibleTypes, EncoderSettings, Levels, Permits, compressed};
 use serow_message::{Body, BodyKind, Headers, KnownHeader, Response, StatusCode, content};
 
-use super::{Asked, compressed_body::CompressedBody, put, vary};
+use super::{Asked, put, vary};
 
 /// How the responses of applications and other servers are compressed.
 ///

@@ -7,10 +7,9 @@ use std::{
     task::Waker,
 };
 
-use http_body::Body as _;
-use serow_coding::{Coding, Levels, Permits};
-
 use super::*;
+use crate::{Coding, Levels, Permits};
+use http_body::Body as _;
 
 /// An event of a source: each poll takes one.
 enum Event {

@@ -10,14 +10,15 @@ use std::{
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::Frame;
-use serow_coding::{Encoder, EncoderSettings, Permit};
 use serow_message::{Body, BoxError};
+
+use crate::{Encoder, EncoderSettings, Permit};
 
 /// A body that is compressed while it is sent: a piece is read only when the client has taken the pieces before it, and
 /// compressed bytes are sent as soon as the source has no more. Pieces that arrive without a pause are gathered before
 /// an encoder is taken, so that bodies that arrive at the same time use the same one, one after the other: its tables,
 /// some hundred kilobytes, are then in the processor's cache.
-pub(crate) struct CompressedBody {
+pub struct CompressedBody {
     stage: BodyStage,
     output: Vec<u8>,
 }
@@ -67,7 +68,7 @@ enum Progress {
 
 impl CompressedBody {
     /// Compresses a body.
-    pub(crate) fn new(source: Body, settings: EncoderSettings, is_live: bool, permit: Permit) -> Self {
+    pub fn new(source: Body, settings: EncoderSettings, is_live: bool, permit: Permit) -> Self {
         let open = Open {
             source,
             settings,
@@ -86,7 +87,7 @@ impl CompressedBody {
     }
 
     /// The body of a HEAD: nothing, of a length that is not known.
-    pub(crate) fn ended() -> Self {
+    pub fn ended() -> Self {
         Self { stage: BodyStage::Ended(None), output: Vec::new() }
     }
 
