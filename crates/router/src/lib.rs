@@ -41,7 +41,7 @@
 //! | an index leaves out routes whose paths cannot match | `route_index.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
 //! | a route can have conditions: fields, cookies, arguments, networks, files; a request that does not meet them continues with the next routes | `conditions.rs`, `file_conditions.rs` |
-//! | a rewrite continues with another path, and may start again with the first route | `rewrite.rs` |
+//! | a rewrite continues with another path, and may start again with the first route | `rewrite.rs`, `rewriting.rs`, `routed_path.rs` |
 //! | a handler that cannot answer, such as a folder without the file, leaves the request to the next routes | `router.rs`, `table.rs` |
 //! | a redirect, a fixed response or a handler responds | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set, in the response and in the request for the handler | `header_changes.rs`, `header_rule.rs` |
@@ -95,8 +95,10 @@ mod random_routes;
 mod redirect;
 mod response_rewriting;
 mod rewrite;
+mod rewriting;
 mod route_index;
 mod route_paths;
+mod routed_path;
 mod router;
 mod routes;
 mod site;

@@ -3,10 +3,7 @@
 use serow_message::{Request, RouteNote};
 
 use crate::{
-    path_pattern::PathPattern,
-    routes::{Path, RouteStep},
-    site::RouteMark,
-    variable_outcome::Captured,
+    path_pattern::PathPattern, rewriting::Captured, routed_path::RoutedPath, routes::RouteStep, site::RouteMark,
 };
 
 /// A step of which a note is made.
@@ -25,7 +22,7 @@ impl Marked {
     }
 
     /// Notes that the route takes a request with this path, if anybody asks for it.
-    pub(crate) fn note(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request) {
+    pub(crate) fn note(&self, path: &RoutedPath<'_>, pattern: &PathPattern, request: &Request) {
         let Some(note) = request.extensions.get::<RouteNote>() else { return };
         note.set(self.number);
         if !matches!(self.captured, Captured::Nothing) {

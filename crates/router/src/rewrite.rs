@@ -2,18 +2,12 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use serow_message::{Request, RequestClient, Target, Template, TrustedProxies};
-use serow_variables::{
-    Encoding, Name, Part as TextPart, Scope, Source, Text, Variable, VariableError,
-    clean_path::{self, Room},
-};
+use serow_message::Template;
+use serow_variables::{Encoding, Name, Part as TextPart, Scope, Source, Text, Variable, VariableError};
 
 use crate::{
-    path_pattern::{InvalidPath, PathPattern, check},
-    routes::Path,
-    table::rewritten,
+    path_pattern::{InvalidPath, check},
     url::{append_decoded, append_query, append_url},
-    variable_outcome::{Captured, Rewriting},
 };
 
 /// The path that a request goes on with: decoded, each `*` filled with what the `*` of the route's path stood for, in
@@ -102,17 +96,6 @@ impl RewriteTarget {
             }
         }
         (made, query.as_ref().map(|query| fill_query(query, source)))
-    }
-
-    /// The target with this path for a request, whose client these proxies may name; nothing if a value makes it one that no
-    /// path can be. It has no captures.
-    #[must_use]
-    pub fn target_of(&self, request: &Request, trusted: &TrustedProxies) -> Option<Target> {
-        let (client, mut room) = (RequestClient::new(trusted), Room::new());
-        let asked = Path::Asked(clean_path::of_routed(&request.target, &mut room));
-        let rewriting = Rewriting { target: self.clone(), captured: Captured::Nothing };
-        let path = rewriting.path(&asked, &PathPattern::any(), request, &client).ok()?;
-        rewritten(&request.target, &path).ok()
     }
 
     /// Whether the path of a request alone decides about the path that it makes.

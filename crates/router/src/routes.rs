@@ -19,9 +19,11 @@ use crate::{
     path_pattern::PathPattern,
     redirect::Redirect,
     rewrite::{RewriteLoop, RewriteTarget},
+    rewriting::{Captured, Rewriting},
     route_index::RouteIndex,
+    routed_path::RoutedPath,
     site::{Action, Route, Site},
-    variable_outcome::{Captured, Rewriting, VariableOutcome},
+    variable_outcome::VariableOutcome,
 };
 
 /// The routes of a site.
@@ -112,52 +114,9 @@ pub(crate) struct Taken<'routes, 'request> {
     /// The answer.
     pub(crate) outcome: &'routes Outcome,
     /// The path that fits.
-    pub(crate) path: Path<'request>,
+    pub(crate) path: RoutedPath<'request>,
     /// Where the search for it began, and what it passed.
     pub(crate) start: Start,
-}
-
-/// The clean path of a request at a route.
-#[derive(Debug)]
-pub(crate) enum Path<'request> {
-    /// As it was asked for.
-    Asked(&'request [u8]),
-    /// As a rewrite before the route made it.
-    Rewritten(Vec<u8>),
-    /// As a rewrite made it that has a query, too: the path and the query.
-    WithQuery(Box<(Vec<u8>, String)>),
-}
-
-impl Path<'_> {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Asked(path) => path,
-            Self::Rewritten(path) => path,
-            Self::WithQuery(both) => &both.0,
-        }
-    }
-
-    /// Another path with the same query.
-    fn replaced(self, made: Vec<u8>) -> Self {
-        match self {
-            Self::Asked(_) | Self::Rewritten(_) => Self::Rewritten(made),
-            Self::WithQuery(both) => Self::WithQuery(Box::new((made, both.1))),
-        }
-    }
-
-    /// The query that a rewrite made.
-    pub(crate) fn query(&self) -> Option<&str> {
-        match self {
-            Self::Asked(_) | Self::Rewritten(_) => None,
-            Self::WithQuery(both) => Some(&both.1),
-        }
-    }
-
-    /// The request with this path, for variables.
-    pub(crate) fn source<'a>(&'a self, request: &'a Request, client: &'a RequestClient<'a>) -> Source<'a> {
-        let source = Source::of(request, self.as_bytes());
-        Source { query: self.query().or(source.query), client: Some(client), ..source }
-    }
 }
 
 /// Where the search for a route begins.
@@ -244,13 +203,13 @@ impl Routes {
     pub(crate) fn rewritten(
         &self,
         route: usize,
-        path: &Path<'_>,
+        path: &RoutedPath<'_>,
         pattern: &PathPattern,
         request: &Request,
         client: &RequestClient<'_>,
-    ) -> Result<Option<Path<'static>>, Missed> {
+    ) -> Result<Option<RoutedPath<'static>>, Missed> {
         let rewriting = self.entries.get(route).and_then(|entry| entry.rewriting.as_ref());
-        rewriting.map(|rewriting| rewriting.path(path, pattern, request, client)).transpose()
+        Ok(rewriting.map(|rewriting| rewriting.path(path, pattern, request, client)).transpose()?)
     }
 
     /// The number of this name, if a route has it.
@@ -266,7 +225,7 @@ impl Routes {
         client: &RequestClient<'_>,
         mut start: Start,
     ) -> Result<Taken<'_, 'request>, Missed> {
-        let (mut path, mut missed) = (Path::Asked(asked), start.missed);
+        let (mut path, mut missed) = (RoutedPath::Asked(asked), start.missed);
         let mut candidates = self.index.candidates(asked, start.route, start.is_sample);
         while let Some(route) = candidates.next() {
             let Some(entry) = self.entries.get(route) else { break };
@@ -458,11 +417,11 @@ impl<H: Clone> Clone for Kept<H> {
 /// The outcome of a request at a route.
 enum Followed<'routes, 'request> {
     /// The route takes it, with this path.
-    Taken(&'routes Outcome, Path<'request>),
+    Taken(&'routes Outcome, RoutedPath<'request>),
     /// It goes on with this path.
-    Next(Path<'request>),
+    Next(RoutedPath<'request>),
     /// It starts again with this path.
-    First(Path<'request>),
+    First(RoutedPath<'request>),
 }
 
 /// Follows a step, also one with conditions or variables. It is a function of its own so that requests without these
@@ -470,7 +429,7 @@ enum Followed<'routes, 'request> {
 #[inline(never)]
 fn follow<'routes, 'request>(
     step: &'routes RouteStep,
-    path: Path<'request>,
+    path: RoutedPath<'request>,
     pattern: &PathPattern,
     request: &Request,
     client: &RequestClient<'_>,
@@ -490,8 +449,8 @@ fn follow<'routes, 'request>(
             Ok(followed)
         }
         RouteStep::Restart(rewriting) if start.is_sample && !rewriting.target.follows_path() => Err(Missed::Unknown),
-        RouteStep::Restart(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::First),
-        RouteStep::Rewrite(rewriting) => rewriting.path(&path, pattern, request, client).map(Followed::Next),
+        RouteStep::Restart(rewriting) => Ok(Followed::First(rewriting.path(&path, pattern, request, client)?)),
+        RouteStep::Rewrite(rewriting) => Ok(Followed::Next(rewriting.path(&path, pattern, request, client)?)),
         RouteStep::GoOn(target) => go_on(target, path, pattern).map(Followed::Next),
         RouteStep::Take(outcome) => {
             let is_taken = match outcome {
@@ -508,9 +467,9 @@ fn follow<'routes, 'request>(
 /// The path that a rewrite without variables makes.
 fn go_on<'request>(
     target: &RewriteTarget,
-    path: Path<'request>,
+    path: RoutedPath<'request>,
     pattern: &PathPattern,
-) -> Result<Path<'request>, Missed> {
+) -> Result<RoutedPath<'request>, Missed> {
     let made = target.fill(&pattern.captures(path.as_bytes()));
     Ok(path.replaced(clean_path::of_decoded(&made)?))
 }
@@ -541,7 +500,13 @@ impl Conditional {
     }
 
     /// Whether a request with this path meets the conditions.
-    fn is_for(&self, path: &Path<'_>, pattern: &PathPattern, request: &Request, client: &RequestClient<'_>) -> bool {
+    fn is_for(
+        &self,
+        path: &RoutedPath<'_>,
+        pattern: &PathPattern,
+        request: &Request,
+        client: &RequestClient<'_>,
+    ) -> bool {
         let captures = self.captured.captures(path.as_bytes(), pattern);
         self.conditions.hold(&Source { captures: &captures, ..path.source(request, client) })
     }

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use serow_message::{
-    ClientTarget, Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies,
-    percent::encode_path,
-};
+use serow_message::{ClientTarget, Request, RequestClient, Response, StatusCode, Target, TargetForm, TrustedProxies};
 use serow_variables::{
     Source,
     clean_path::{self, Room},
@@ -16,7 +13,8 @@ use crate::{
     error::RouterError,
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
-    routes::{Kept, Missed, Outcome, Path, Routes, Start, Taken},
+    routed_path::RoutedPath,
+    routes::{Kept, Missed, Outcome, Routes, Start, Taken},
     site::Site,
     site_index::SiteIndex,
     variable_outcome::Filled,
@@ -219,14 +217,14 @@ struct Targets {
 
 impl Targets {
     /// Those of a request with this path at a route whose handler may get a path of its own.
-    fn of(request: &Request, path: &Path<'_>, own: Option<&Path<'_>>) -> Result<Self, Missed> {
+    fn of(request: &Request, path: &RoutedPath<'_>, own: Option<&RoutedPath<'_>>) -> Result<Self, Missed> {
         let given = match path {
-            Path::Asked(_) => None,
-            path => Some(rewritten(&request.target, path)?),
+            RoutedPath::Asked(_) => None,
+            path => Some(path.in_target(&request.target)?),
         };
         let Some(own) = own else { return Ok(Self { given, restored: None }) };
         let restored = given.unwrap_or_else(|| request.target.clone());
-        Ok(Self { given: Some(rewritten(&restored, own)?), restored: Some(restored) })
+        Ok(Self { given: Some(own.in_target(&restored)?), restored: Some(restored) })
     }
 
     /// Gives the request to the handler, and returns what to restore.
@@ -235,16 +233,5 @@ impl Targets {
             ClientTarget::rewrite(request, target);
         }
         self.restored
-    }
-}
-
-/// The target of a request with the path and the query that rewrites made.
-pub(crate) fn rewritten(target: &Target, path: &Path<'_>) -> Result<Target, Missed> {
-    let mut encoded = Vec::with_capacity(path.as_bytes().len() + 16);
-    encode_path(path.as_bytes(), &mut encoded);
-    let target = target.with_path(&encoded).map_err(|_| Missed::NoPath)?;
-    match path.query() {
-        None => Ok(target),
-        Some(query) => target.with_query(query).map_err(|_| Missed::NoPath),
     }
 }

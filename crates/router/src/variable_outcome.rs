@@ -1,15 +1,16 @@
 //! Answers of a route with the values of variables filled in.
 
 use serow_message::{Method, Request, RequestClient, Response};
-use serow_variables::{Captures, Expression, Source, clean_path};
+use serow_variables::Source;
 
 use crate::{
     fixed_response::FixedResponse,
     header_changes::HeaderChanges,
     path_pattern::PathPattern,
     redirect::Redirect,
-    rewrite::RewriteTarget,
-    routes::{Missed, Outcome, Path, Start},
+    rewriting::Captured,
+    routed_path::RoutedPath,
+    routes::{Missed, Outcome, Start},
 };
 
 /// The answer of a route whose headers, destination or body have variables, or whose handler gets other headers than
@@ -28,24 +29,6 @@ enum Answer {
     Try(usize),
     Redirect(Redirect),
     Respond(FixedResponse),
-}
-
-/// A rewrite with variables.
-#[derive(Debug)]
-pub(crate) struct Rewriting {
-    pub(crate) target: RewriteTarget,
-    pub(crate) captured: Captured,
-}
-
-/// Where captures come from.
-#[derive(Clone, Debug)]
-pub(crate) enum Captured {
-    /// There are none, or nothing uses them.
-    Nothing,
-    /// The texts that the stars of the route's path stand for.
-    Stars,
-    /// The groups of an expression.
-    Groups(Expression),
 }
 
 /// The answer of a route to a request, with values filled in.
@@ -105,7 +88,7 @@ impl VariableOutcome {
     #[inline(never)]
     pub(crate) fn fill(
         &self,
-        (path, own): (&Path<'_>, Option<&Path<'static>>),
+        (path, own): (&RoutedPath<'_>, Option<&RoutedPath<'static>>),
         pattern: &PathPattern,
         request: &Request,
         client: &RequestClient<'_>,
@@ -128,41 +111,5 @@ impl VariableOutcome {
         };
         headers.apply(response.status, &mut response.headers);
         Filled::Answer(response)
-    }
-}
-
-impl Rewriting {
-    /// The path that a request goes on with.
-    #[inline(never)]
-    pub(crate) fn path(
-        &self,
-        path: &Path<'_>,
-        pattern: &PathPattern,
-        request: &Request,
-        client: &RequestClient<'_>,
-    ) -> Result<Path<'static>, Missed> {
-        let captures = self.captured.captures(path.as_bytes(), pattern);
-        let (made, query) = self.target.filled(&Source { captures: &captures, ..path.source(request, client) });
-        let made = clean_path::of_decoded(&made)?;
-        // A query that an earlier rewrite made is kept as that of a request is.
-        match query.or_else(|| path.query().map(str::to_owned)) {
-            None => Ok(Path::Rewritten(made)),
-            Some(query) => Ok(Path::WithQuery(Box::new((made, query)))),
-        }
-    }
-}
-
-impl Captured {
-    /// Where the captures of a route come from whose path must match an expression, or not.
-    pub(crate) fn of(expression: Option<&Expression>) -> Self {
-        expression.cloned().map_or(Self::Stars, Self::Groups)
-    }
-
-    pub(crate) fn captures<'path>(&self, path: &'path [u8], pattern: &PathPattern) -> Captures<'path> {
-        match self {
-            Self::Nothing => Captures::new(),
-            Self::Stars => Captures::from_vec(pattern.captures(path)),
-            Self::Groups(expression) => expression.captures(path).unwrap_or_default(),
-        }
     }
 }
