@@ -3,8 +3,8 @@
 //! | step | file |
 //! | --- | --- |
 //! | the text, with the files that it includes, becomes a tree of directives | `grammar/` |
-//! | the servers, their addresses, names and certificates become sites | `nginx/listeners.rs`, `nginx/server.rs` |
-//! | the locations are put into the order in which routes have the effect of nginx's choice | `nginx/locations.rs` |
+//! | the servers, their addresses, names and certificates become sites | `nginx/translation.rs`, `nginx/listeners.rs`, `nginx/server.rs` |
+//! | the locations are put into the order in which routes have the effect of nginx's choice | `nginx/locations.rs`, `nginx/server_routes.rs` |
 //! | the directives of a location that act in an order, such as `if` and `rewrite`, become routes | `nginx/flow.rs`, `nginx/redirects.rs` |
 //! | its content becomes a handler: files, a proxy, PHP | `nginx/content.rs`, `nginx/proxying.rs`, `nginx/programs.rs` |
 //! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/`, `nginx/scope.rs` |
@@ -43,6 +43,6 @@ pub struct Imported {
 /// The first error of syntax, with its file and line, and the first included file that cannot be read.
 pub fn nginx(main: &Path, prefix: &Path, files: &(impl Files + ?Sized)) -> Result<Imported, ImportError> {
     let (directives, count) = grammar::reading::read(main, prefix, files)?;
-    let (settings, report) = nginx::import::Import::run(&directives, count, prefix);
+    let (settings, report) = nginx::translation::translate(&directives, count, prefix);
     Ok(Imported { settings, report })
 }

@@ -34,7 +34,6 @@ class Pair:
             path.write_text(f"file {name}\n")
         with contextlib.ExitStack() as stack:
             theirs, ours = free_port(), free_port()
-            states = [generator.random.getstate() for generator in self.generators]
             text = self.text(theirs, root)
             conf = self.work / "nginx.conf"
             conf.write_text(text)
@@ -50,7 +49,6 @@ class Pair:
             settings.write_text('admin = "off"\n' + settings.read_text())
             self.ours = stack.enter_context(Server([program("serow"), "run", "-c", settings], ours))
             self.stack = stack.pop_all()
-            del states
         return self
 
     def __exit__(self, *_) -> None:

@@ -121,12 +121,12 @@ impl Condition {
             ("variable", "scheme", Test::Equals { value, negated }) => {
                 let https = (value.literal()? == "https") != *negated;
                 let scheme = if https { "https" } else { "http" };
-                Some(matching::Condition { kind: "scheme", name: String::new(), patterns: vec![scheme.to_owned()] })
+                Some(matching::Condition::unnamed("scheme", vec![scheme.to_owned()]))
             }
             ("variable", "host", Test::Equals { value, .. })
                 if value.literal().is_some_and(|host| !host.is_empty()) =>
             {
-                Some(matching::Condition { kind: "host", name: String::new(), patterns })
+                Some(matching::Condition::unnamed("host", patterns))
             }
             _ => Some(matching::Condition { kind, name, patterns }),
         }
@@ -146,4 +146,9 @@ pub(crate) fn field_name(variable: &str) -> String {
         letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
     };
     variable.split('_').map(capital).collect::<Vec<_>>().join("-")
+}
+
+/// The field of a decision that an `auth_request_set` takes.
+pub(crate) fn decided_field(set: &Directive) -> Option<String> {
+    set.word(1)?.strip_prefix("$upstream_http_").map(field_name)
 }

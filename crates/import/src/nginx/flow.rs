@@ -9,22 +9,22 @@ use super::{
     handler::Handler,
     matching::{self, Match},
     pattern::Pattern,
-    redirects,
+    policies,
+    position::Position,
+    redirects::{self, Rewrite},
     route::Route,
     scope::Scope,
-    server::Server,
-    text::{Text, Use, Variables},
+    text::{Text, Use},
 };
 use crate::grammar::directive::Directive;
 
 /// A run through the directives of a block.
 #[derive(Debug)]
 pub(crate) struct Flow<'a, 'tree> {
-    pub(crate) server: &'a Server<'a, 'tree>,
-    /// The variables at this point.
-    pub(crate) variables: Variables,
+    /// Where it is.
+    pub(crate) position: Position<'a, 'tree>,
     /// The location's content; nothing in a server, whose locations follow.
-    pub(crate) content: Option<Content<'tree>>,
+    content: Option<Content<'a, 'tree>>,
     /// The blocks of `if` that change settings of the content, in their order.
     changed: Vec<(Match, Rc<Scope<'tree>>)>,
     pub(crate) routes: Vec<Route>,
@@ -38,8 +38,8 @@ enum Next {
 }
 
 impl<'a, 'tree> Flow<'a, 'tree> {
-    pub(crate) fn new(server: &'a Server<'a, 'tree>, variables: Variables, content: Option<Content<'tree>>) -> Self {
-        Self { server, variables, content, changed: Vec::new(), routes: Vec::new() }
+    pub(crate) fn new(position: Position<'a, 'tree>, content: Option<Content<'a, 'tree>>) -> Self {
+        Self { position, content, changed: Vec::new(), routes: Vec::new() }
     }
 
     /// Runs through a block: the routes are in [`Self::routes`] then. Whether requests get to its end.
@@ -58,7 +58,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 "if" => self.condition(directive, scope, matching),
                 "return" => self.respond(directive, scope, matching),
                 "break" => {
-                    self.server.notes().translated(directive);
+                    self.position.notes().translated(directive);
                     self.finish(scope, matching);
                     Next::Ends
                 }
@@ -67,14 +67,14 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                     self.rewrite(directive, scope, matching, is_last)
                 }
                 "rewrite_log" | "uninitialized_variable_warn" => {
-                    self.server.notes().no_line(directive, "it only concerns nginx's error log");
+                    self.position.notes().no_line(directive, "it only concerns nginx's error log");
                     Next::GoesOn
                 }
                 _ => Next::GoesOn,
             };
             if next == Next::Ends {
                 for unreached in scope.directives[position + 1..].iter().filter(|next| is_step(next.name())) {
-                    self.server.unreached(unreached);
+                    self.position.server.unreached(unreached);
                 }
                 return Next::Ends;
             }
@@ -84,7 +84,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
 
     /// The content of the location, with the settings of the last `if` that holds.
     fn finish(&mut self, scope: &Rc<Scope<'tree>>, matching: &Match) {
-        let Some(content) = self.content.clone() else { return };
+        let Some(content) = self.content else { return };
         for (matching, changed) in std::mem::take(&mut self.changed).into_iter().rev() {
             content.append(self, &changed, &matching, true);
         }
@@ -93,27 +93,14 @@ impl<'a, 'tree> Flow<'a, 'tree> {
 
     fn set(&mut self, directive: &'tree Directive) -> Next {
         let (Some(name), Some(value)) = (directive.word(0), directive.word(1)) else { return Next::GoesOn };
-        self.server.notes().translated(directive);
-        let value = self.filled(&Text::of(value));
-        self.variables.set(name.trim_start_matches('$'), value);
+        self.position.notes().translated(directive);
+        let value = self.position.filled(value);
+        self.position.variables.set(name.trim_start_matches('$'), value);
         Next::GoesOn
     }
 
-    /// A text in which variables that `set` made are replaced by their values.
-    pub(crate) fn filled(&self, text: &Text) -> Text {
-        let mut filled = Text::default();
-        for part in &text.parts {
-            let single = Text { parts: vec![part.clone()] };
-            match single.variable().and_then(|name| self.variables.text_of(name)) {
-                Some(value) => filled.push_text(value),
-                None => filled.push_text(&single),
-            }
-        }
-        filled
-    }
-
     fn condition(&mut self, directive: &'tree Directive, scope: &Rc<Scope<'tree>>, matching: &Match) -> Next {
-        let notes = self.server.notes();
+        let notes = self.position.notes();
         let inner = scope.inner(directive);
         let condition = match Condition::of(directive) {
             Ok(condition) => condition,
@@ -129,23 +116,23 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         let narrowed = match self.narrowed(directive, matching, &condition) {
             Ok(Some(narrowed)) => narrowed,
             Ok(None) => {
-                self.server.unreached(directive);
+                self.position.server.unreached(directive);
                 return Next::GoesOn;
             }
             Err(why) => return self.lose_condition(directive, &inner, matching, why),
         };
         notes.translated(directive);
-        let variables = self.variables.clone();
+        let variables = self.position.variables.clone();
         let next = self.steps(&inner, &narrowed);
         let changes_settings = inner.directives.iter().any(|inner| !is_step(inner.name()));
         if next == Next::GoesOn {
             if self.content.is_some() && changes_settings {
                 self.changed.push((narrowed, inner));
             } else if inner.directives.iter().any(|inner| inner.name() == "set") {
-                self.server.lose(directive, "a `set` beside other directives in an `if` has no translation");
+                self.position.server.lose(directive, "a `set` beside other directives in an `if` has no translation");
             }
         }
-        self.variables = variables;
+        self.position.variables = variables;
         Next::GoesOn
     }
 
@@ -160,18 +147,16 @@ impl<'a, 'tree> Flow<'a, 'tree> {
     ) -> Next {
         for set in inner.own("set") {
             let name = set.word(0).unwrap_or_default().trim_start_matches('$');
-            self.variables.lose(name, &why);
+            self.position.variables.lose(name, &why);
         }
         let refuses =
             inner.own("return").any(|inner| inner.word(0).is_some_and(|status| status.starts_with(['4', '5'])));
-        self.server.lose(directive, why);
+        self.position.server.lose(directive, why);
         if !refuses {
             return Next::GoesOn;
         }
-        let mut route = Route::new(matching.clone());
-        route.table.comment(format!("{}: this refusal has no translation", directive.place));
-        route.table.set("respond", Handler::responding(501).table.into_value());
-        self.push(route, directive);
+        let why = format!("{}: this refusal has no translation", directive.place);
+        self.push(Route::refusing(matching.clone(), why), directive);
         Next::Ends
     }
 
@@ -180,23 +165,29 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         for directive in inner.directives {
             let (Some(name), Some(value)) = (directive.word(0), directive.word(1)) else { continue };
             let name = name.trim_start_matches('$');
-            let value = self.variables.resolve(&self.filled(&Text::of(value)), Use::Message)?;
-            let former = match self.variables.text_of(name) {
-                Some(former) => self.variables.resolve(former, Use::Message)?,
+            let value = self.position.text(value, Use::Message)?;
+            let former = match self.position.variables.text_of(name) {
+                Some(former) => self.position.variables.resolve(former, Use::Message)?,
                 None => Text::default(),
             };
-            let operand = self.variables.resolve(&self.filled(&condition.operand), Use::Message)?;
+            let operand = self.operand(condition)?;
             if let Some(constant) = operand.literal() {
                 if condition.holds(constant).ok_or("its value has variables")? {
-                    self.variables.set(name, value);
+                    self.position.variables.set(name, value);
                 }
                 continue;
             }
-            let made = self.server.import.conditional_map(name, condition, &operand, &value, &former)?;
-            self.variables.add_map(&made);
-            self.variables.set(name, Text::of(&format!("${made}")));
+            let made = self.position.server.import.conditional_map(name, condition, &operand, &value, &former)?;
+            self.position.variables.add_map(&made);
+            self.position.variables.set(name, Text::of(&format!("${made}")));
         }
         Ok(())
+    }
+
+    /// The text that a condition compares.
+    fn operand(&self, condition: &Condition) -> Result<Text, String> {
+        let variables = &self.position.variables;
+        variables.resolve(&variables.filled(&condition.operand), Use::Message)
     }
 
     /// The requests that meet a condition; nothing if there are none.
@@ -210,15 +201,15 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             return self.existing(matching, condition, kind, negated).map(Some);
         }
         if condition.operand.variable() == Some("invalid_referer") {
-            return self.server.invalid_referer(directive).map(|condition| Some(matching.and(condition)));
+            return self.position.server.invalid_referer(directive).map(|condition| Some(matching.and(condition)));
         }
         if let Some(name) = condition.operand.variable()
-            && let Some(clients) = self.server.import.geo_clients(name, condition)
+            && let Some(clients) = self.position.server.import.geo_clients(name, condition)
         {
-            let condition = matching::Condition { kind: "client", name: String::new(), patterns: clients? };
+            let condition = matching::Condition::unnamed("client", clients?);
             return Ok(Some(matching.and(condition)));
         }
-        let operand = self.variables.resolve(&self.filled(&condition.operand), Use::Message)?;
+        let operand = self.operand(condition)?;
         if let Some(constant) = operand.literal() {
             let holds = condition.holds(constant).ok_or("its value has variables")?;
             return Ok(holds.then(|| matching.clone()));
@@ -240,8 +231,8 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 Ok(Some(matching.and(condition)))
             }
             (None, _) => {
-                let name = self.server.import.text_map(&operand);
-                self.variables.add_map(&name);
+                let name = self.position.server.import.text_map(&operand);
+                self.position.variables.add_map(&name);
                 Ok(Some(matching.and(condition.on_variable(&name).ok_or("it has no translation")?)))
             }
         }
@@ -254,39 +245,32 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         kind: Existing,
         negated: bool,
     ) -> Result<Match, String> {
-        let scope =
-            self.content.as_ref().map_or_else(|| Rc::clone(&self.server.scope), |content| Rc::clone(&content.scope));
-        let path = self.server.path_text(&self.filled(&condition.operand), &scope, &self.variables)?;
+        let Position { server, variables } = &self.position;
+        let scope = self.content.map_or(&server.scope, |content| &content.location.scope);
+        let path = server.path_text(&variables.filled(&condition.operand), scope, variables)?;
         let mark = if negated { "!" } else { "" };
         let patterns = match kind {
             Existing::File => vec![format!("{mark}{path}")],
             Existing::Folder => vec![format!("{mark}{path}/")],
             Existing::Either => vec![format!("{mark}{path}"), format!("{mark}{path}/")],
         };
-        Ok(matching.and(matching::Condition { kind: "file", name: String::new(), patterns }))
+        Ok(matching.and(matching::Condition::unnamed("file", patterns)))
     }
 
     fn respond(&mut self, directive: &'tree Directive, scope: &Rc<Scope<'tree>>, matching: &Match) -> Next {
-        let notes = self.server.notes();
-        let mut route = Route::new(matching.clone());
-        match redirects::of_return(self, directive, scope) {
+        let notes = self.position.notes();
+        match redirects::of_return(&self.position, directive, scope) {
             Ok(handler) => {
                 notes.translated(directive);
                 let changed = std::mem::take(&mut self.changed);
                 for (matching, changed) in changed.into_iter().rev() {
-                    let mut route = Route::new(matching);
-                    self.server.policies(self, &changed, &handler, &mut route.table);
-                    self.push(route, directive);
+                    self.push_handler(&matching, &changed, &handler, directive);
                 }
-                self.server.policies(self, scope, &handler, &mut route.table);
-                self.push(route, directive);
+                self.push_handler(matching, scope, &handler, directive);
             }
             Err(why) => {
                 notes.lost(directive, why);
-                // Requests that nginx answers here must not get to what follows.
-                route.table.set("respond", Handler::responding(501).table.into_value());
-                route.table.comment(format!("{}: not translated", directive.place));
-                self.routes.push(route);
+                self.routes.push(Route::refusing(matching.clone(), format!("{}: not translated", directive.place)));
             }
         }
         Next::Ends
@@ -300,25 +284,104 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         is_last: bool,
     ) -> Next {
         let (Some(expression), Some(target)) = (directive.word(0), directive.word(1)) else { return Next::GoesOn };
-        let (expression, target) = redirects::with_slash(expression, &self.filled(&Text::of(target)));
+        let (expression, target) = redirects::with_slash(expression, &self.position.filled(target));
         let pattern = match Pattern::new(&expression, false) {
             Ok(pattern) => pattern,
             Err(why) => {
-                self.server.notes().lost(directive, why);
+                self.position.notes().lost(directive, why);
                 return Next::GoesOn;
             }
         };
         let always = matches!(pattern.expression(), "^" | "" | ".*" | "^.*$" | "^(.*)$" | "^/(.*)$" | "^/");
         let Some(narrowed) = matching.and_expression(&pattern) else {
-            self.server.unreached(directive);
+            self.position.server.unreached(directive);
             return Next::GoesOn;
         };
-        self.server.notes().translated(directive);
-        if let Err(why) = redirects::of_rewrite(self, directive, scope, &narrowed, &target, is_last) {
-            self.server.notes().lost(directive, why);
+        self.position.notes().translated(directive);
+        let rewritten = redirects::of_rewrite(&self.position, directive, &target)
+            .and_then(|rewrite| self.rewritten(rewrite, directive, scope, &narrowed, is_last));
+        if let Err(why) = rewritten {
+            self.position.notes().lost(directive, why);
             return Next::GoesOn;
         }
         if always { Next::Ends } else { Next::GoesOn }
+    }
+
+    /// Adds the routes of a `rewrite` for the requests that it matches.
+    fn rewritten(
+        &mut self,
+        rewrite: Rewrite,
+        directive: &'tree Directive,
+        scope: &Rc<Scope<'tree>>,
+        matching: &Match,
+        is_last: bool,
+    ) -> Result<(), String> {
+        let (notes, server) = (self.position.notes(), self.position.server);
+        let path = match rewrite {
+            Rewrite::Path(path) => path,
+            Rewrite::Redirect(handler) => {
+                self.push_handler(matching, scope, &handler, directive);
+                return Ok(());
+            }
+        };
+        match (directive.word(2).unwrap_or_default(), self.content) {
+            ("break", Some(content)) => content.append_rewritten(self, scope, matching, path),
+            (flag @ ("" | "last"), Some(_)) if flag == "last" || is_last => {
+                self.push(Route::restarting(matching.clone(), path), directive);
+                if server.has_path_steps() {
+                    notes.differs(
+                        directive,
+                        "the rewrites of the server are tried again for the new path; nginx only looks for the location \
+                         again",
+                    );
+                }
+            }
+            ("", Some(_)) => {
+                return Err(
+                    "after a rewrite without a flag, nginx goes on with the directives below, and the new path: \
+                            write `last` behind it, or one expression"
+                        .to_owned(),
+                );
+            }
+            (_, None) => {
+                if server.has_internal() {
+                    let why = "a rewrite of the server does not lead to internal locations, as it does in nginx";
+                    notes.differs(directive, why);
+                }
+                let mut route = Route::new(matching.clone());
+                route.table.set("rewrite", path);
+                self.push(route, directive);
+            }
+            (flag, Some(_)) => return Err(format!("`{flag}` is not a flag of `rewrite`")),
+        }
+        Ok(())
+    }
+
+    /// Adds a route with a handler, and the settings of a block around it.
+    pub(crate) fn push_handler(
+        &mut self,
+        matching: &Match,
+        settings: &Rc<Scope<'tree>>,
+        handler: &Handler,
+        reported: &Directive,
+    ) {
+        let mut route = Route::new(matching.clone());
+        policies::set(&self.position, settings, handler, &mut route.table);
+        // Requests for which such a variable is set pass the cache by.
+        for name in policies::caching::take_variables(&mut route.table) {
+            let matching = matching.and(matching::Condition::is_true(name));
+            let mut uncached = Route { matching, table: route.table.clone() };
+            uncached.table.remove("cache");
+            self.push(uncached, reported);
+        }
+        self.push(route, reported);
+    }
+
+    /// Refuses requests in the place of routes that have no translation.
+    pub(crate) fn refuse(&mut self, matching: &Match, directive: &Directive, why: String) {
+        self.position.notes().lost(directive, why);
+        let why = format!("{}: {} has no translation", directive.place, directive.name());
+        self.push(Route::refusing(matching.clone(), why), directive);
     }
 
     /// Adds a route for a directive, unless two of its conditions are on the same text.
@@ -326,12 +389,9 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         if route.matching.is_writable() {
             self.routes.push(route);
         } else {
-            self.server.notes().lost(directive, "several conditions on the same variable have no translation");
-            // Other routes must not take these requests.
-            let mut refusal = Route::new(route.matching.without_conditions());
-            refusal.table.comment(format!("{}: the conditions have no translation", directive.place));
-            refusal.table.set("respond", Handler::responding(501).table.into_value());
-            self.routes.push(refusal);
+            self.position.notes().lost(directive, "several conditions on the same variable have no translation");
+            let why = format!("{}: the conditions have no translation", directive.place);
+            self.routes.push(Route::refusing(route.matching.without_conditions(), why));
         }
     }
 }

@@ -42,10 +42,25 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
+    /// A handler with these settings.
+    pub(crate) fn new(kind: HandlerKind, table: Table) -> Self {
+        Self { kind, table, fields: Vec::new(), rewrite: None }
+    }
+
     /// A response with a status alone.
     pub(crate) fn responding(status: u64) -> Self {
         let mut table = Table::default();
         table.set("status", Value::Number(status));
-        Self { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None }
+        Self::new(HandlerKind::Respond, table)
+    }
+
+    /// A redirect; 302 is its usual status.
+    pub(crate) fn redirecting(to: impl Into<Value>, status: u64) -> Self {
+        let mut table = Table::default();
+        table.set("to", to);
+        if status != 302 {
+            table.set("status", Value::Number(status));
+        }
+        Self::new(HandlerKind::Redirect, table)
     }
 }

@@ -14,6 +14,10 @@ use super::{
 };
 use crate::{grammar::directive::Directive, report::Notes};
 
+/// Directives that pass requests to another server.
+pub(super) const PASSES: &[&str] =
+    &["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"];
+
 /// A location, or the server as a location for all paths.
 #[derive(Debug)]
 pub(crate) struct Location<'tree> {
@@ -80,10 +84,20 @@ impl<'tree> Location<'tree> {
 
     /// Whether no path is like that of the location: all begin with a slash.
     pub(crate) fn is_unreachable(&self) -> bool {
+        self.path().is_some_and(|path| !path.is_empty() && !path.starts_with('/'))
+    }
+
+    /// The path that it is for, or that its paths begin with.
+    pub(crate) fn path(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Exact(path) | Kind::Prefix { path, .. } => !path.is_empty() && !path.starts_with('/'),
-            Kind::Expression(_) | Kind::Named(_) => false,
+            Kind::Exact(path) | Kind::Prefix { path, .. } => Some(path),
+            Kind::Expression(_) | Kind::Named(_) => None,
         }
+    }
+
+    /// Whether it is for one path.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self.kind, Kind::Exact(_))
     }
 
     /// The named locations of the server.
@@ -102,9 +116,7 @@ impl<'tree> Location<'tree> {
     }
 
     fn has_pass(&self) -> bool {
-        ["proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"]
-            .iter()
-            .any(|name| self.scope.own_one(name).is_some())
+        PASSES.iter().any(|name| self.scope.own_one(name).is_some())
     }
 
     /// The order of its locations, with itself at the end.

@@ -71,7 +71,7 @@ impl<'tree> Import<'tree> {
                 Err(why) => {
                     has_lost |= variables.has_map(&name);
                     variables.remove_map(&name, &why);
-                    self.missing_maps.borrow_mut().push((directive, name, why));
+                    self.missing_maps.borrow_mut().push(directive);
                 }
             }
         }

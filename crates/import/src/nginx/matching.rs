@@ -29,6 +29,18 @@ pub(crate) struct Condition {
     pub(crate) patterns: Vec<String>,
 }
 
+impl Condition {
+    /// A condition of a kind that has no names.
+    pub(crate) fn unnamed(kind: &'static str, patterns: Vec<String>) -> Self {
+        Self { kind, name: String::new(), patterns }
+    }
+
+    /// The condition that a variable is neither empty nor `0`.
+    pub(crate) fn is_true(variable: String) -> Self {
+        Self { kind: "variable", name: variable, patterns: vec!["!".to_owned(), "!0".to_owned()] }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Paths {
     Exact(String),

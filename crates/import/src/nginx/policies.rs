@@ -11,8 +11,8 @@ pub(super) mod logs;
 use std::rc::Rc;
 
 use super::{
-    flow::Flow,
     handler::{Handler, HandlerKind},
+    position::Position,
     scope::Scope,
     server::Server,
     units::{bytes, milliseconds, written_duration, written_size},
@@ -21,24 +21,24 @@ use crate::settings::{table::Table, value::Value};
 
 /// Sets the keys around a handler, and the handler.
 pub(super) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
     settings: &Rc<Scope<'tree>>,
     handler: &Handler,
     table: &mut Table,
 ) {
+    let server = position.server;
     let mut handler = handler.clone();
-    headers::set(server, flow, settings, &mut handler, table);
+    headers::set(position, settings, &mut handler, table);
     if !handler.kind.is_fixed() {
-        access::set(server, flow, settings, table);
+        access::set(position, settings, table);
         limits::set(server, settings, table);
         body(server, settings, table);
     }
     bandwidth(server, settings, &handler, table);
-    errors::set(server, flow, settings, &handler, table);
-    caching::set(server, flow, settings, &handler, table);
+    errors::set(position, settings, &handler, table);
+    caching::set(position, settings, &handler, table);
     compression(server, settings, &handler, table);
-    logs::set(server, flow, settings, table);
+    logs::set(position, settings, table);
     if denies_all(table) {
         handler = Handler::responding(403);
         for key in [

@@ -1,11 +1,11 @@
 //! `fastcgi_pass`, `uwsgi_pass` and `scgi_pass`: PHP and other programs.
 
 use super::{
-    content::Content,
-    flow::Flow,
     handler::{Handler, HandlerKind},
-    locations::Kind,
+    locations::Location,
     matching::Match,
+    policies,
+    position::Position,
     scope::Scope,
     text::{Text, Use},
     units::{milliseconds, written_duration},
@@ -18,16 +18,16 @@ use crate::{
 
 /// The handler of a location that passes requests to a program.
 pub(super) fn handler<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     pass: &'tree Directive,
     settings: &Scope<'tree>,
     matching: &Match,
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
-    let notes = flow.server.notes();
+    let notes = position.notes();
     let protocol = pass.name().trim_end_matches("_pass");
-    let address = flow.filled(&Text::of(pass.word(0).unwrap_or_default()));
+    let address = position.filled(pass.word(0).unwrap_or_default());
     let address = address.literal().ok_or("the server has variables")?;
     notes.translated(pass);
     for name in ["fastcgi_split_path_info", "fastcgi_index"] {
@@ -43,17 +43,17 @@ pub(super) fn handler<'tree>(
                 .any(|part| name.contains(part))
         });
     let mut handler = match is_script {
-        true => php(content, flow, settings, matching, address)?,
+        true => php(position, location, settings, matching, address)?,
         false => {
             let mut table = Table::default();
             let mut need = Need::default();
             need.set("protocol", protocol);
-            flow.server.import.set_server(&format!("http://{address}"), need, &mut table)?;
-            Handler { kind: HandlerKind::Proxy, table, fields: Vec::new(), rewrite: None }
+            position.server.import.set_server(&format!("http://{address}"), need, &mut table)?;
+            Handler::new(HandlerKind::Proxy, table)
         }
     };
-    variables(flow, settings, protocol, &mut handler);
-    times(flow, settings, protocol, &mut handler.table);
+    variables(position, settings, protocol, &mut handler);
+    times(position, settings, protocol, &mut handler.table);
     handler.rewrite = rewrite;
     Ok(handler)
 }
@@ -66,14 +66,14 @@ fn script_name<'tree>(settings: &Scope<'tree>) -> Option<&'tree str> {
 
 /// The handler for the scripts of a folder.
 fn php<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     settings: &Scope<'tree>,
     matching: &Match,
     address: &str,
 ) -> Result<Handler, String> {
     let mut table = Table::default();
-    let folder = flow.server.folder_of(settings);
+    let folder = position.server.folder_of(settings);
     // php-fpm in a container has another path than nginx: SCRIPT_FILENAME begins with it then.
     let in_php = script_name(settings)
         .map(|name| name.split('$').next().unwrap_or_default().trim_end_matches('/').to_owned())
@@ -83,7 +83,7 @@ fn php<'tree>(
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
         }
         (Some(_), _) => {
-            flow.server.set_folder(content, settings, &flow.variables, &mut table)?;
+            position.server.set_folder(location, settings, &position.variables, &mut table)?;
         }
         (None, Some(start)) => table.set("root", start.as_str()),
         (None, None) => return Err("there is no `root` for the scripts".to_owned()),
@@ -93,13 +93,13 @@ fn php<'tree>(
     {
         table.set("root-in-php", start.as_str());
     }
-    match flow.server.import.is_upstream(address) {
-        true => flow.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), &mut table)?,
+    match position.server.import.is_upstream(address) {
+        true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), &mut table)?,
         false => table.set("servers", address.trim_end_matches(':')),
     }
     let index = settings.nearest("index");
     let names: Vec<String> = index.iter().flat_map(|directive| directive.texts()).map(str::to_owned).collect();
-    index.iter().for_each(|directive| flow.server.notes().translated(directive));
+    index.iter().for_each(|directive| position.notes().translated(directive));
     let usual = names.is_empty() || names == ["index.php", "index.html"] || names == ["index.php"];
     if !usual && names.iter().all(|name| !name.contains(['$', '/'])) {
         table.set("index", Value::list(names));
@@ -110,14 +110,14 @@ fn php<'tree>(
     if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
         table.set("entry-points", path);
     }
-    Ok(Handler { kind: HandlerKind::Php, table, fields: Vec::new(), rewrite: None })
+    Ok(Handler::new(HandlerKind::Php, table))
 }
 
 /// The handler of a location whose `try_files` ends at a script that another location passes to php-fpm: the usual
 /// `try_files $uri $uri/ /index.php?$args`. Nothing if it is another.
 pub(super) fn front_controller<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     texts: &[Text],
     last: &Text,
 ) -> Option<Result<Handler, String>> {
@@ -130,27 +130,27 @@ pub(super) fn front_controller<'tree>(
     if !is_front || !matches!(query, None | Some("$args" | "$query_string" | "")) {
         return None;
     }
-    let scripts = flow.server.script_location(script)?;
+    let scripts = position.server.script_location(script)?;
     let pass = scripts.scope.own_one("fastcgi_pass")?;
-    let own = flow.server.folder_of(&content.scope)?;
-    let folder = flow.server.folder_of(&scripts.scope)?;
+    let own = position.server.folder_of(&location.scope)?;
+    let folder = position.server.folder_of(&scripts.scope)?;
     if own.path != folder.path || own.is_alias || folder.is_alias {
         return None;
     }
-    let is_exact = matches!(&scripts.kind, Kind::Exact(_));
+    let is_exact = scripts.is_exact();
     let has_steps = ["if", "rewrite", "return", "set"].iter().any(|step| scripts.scope.own_one(step).is_some());
     if has_steps {
         return None;
     }
-    let made = handler(content, flow, pass, &scripts.scope, &Match::all(), None);
+    let made = handler(position, location, pass, &scripts.scope, &Match::all(), None);
     if let Ok(handler) = &made {
         // A route for files and scripts has the settings of both.
         let settings = |scope| {
             let mut table = Table::default();
-            flow.server.policies(flow, scope, handler, &mut table);
+            policies::set(position, scope, handler, &mut table);
             table
         };
-        if settings(&content.scope) != settings(&scripts.scope) {
+        if settings(&location.scope) != settings(&scripts.scope) {
             return None;
         }
     }
@@ -158,8 +158,8 @@ pub(super) fn front_controller<'tree>(
         let script = format!("/{}", script.trim_start_matches('/'));
         handler.table.set("front-controller", script.trim_start_matches('/'));
         if query.is_none() {
-            flow.server.notes().differs(
-                content.scope.own_one("try_files").unwrap_or(content.directive),
+            position.notes().differs(
+                location.scope.own_one("try_files").unwrap_or(location.directive),
                 "the front controller also gets the query of the request, which nginx drops here",
             );
         }
@@ -199,9 +199,9 @@ const USUAL: &[&str] = &[
 ];
 
 /// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
-fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, handler: &mut Handler) {
-    let notes = flow.server.notes();
-    let decided = flow.server.with_decisions(&flow.variables, settings);
+fn variables<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, handler: &mut Handler) {
+    let notes = position.notes();
+    let decided = position.server.with_decisions(&position.variables, settings);
     let mut set = Vec::new();
     for param in settings.nearest(&format!("{protocol}_param")) {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
@@ -220,7 +220,7 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
             notes.no_line(param, "programs have this variable");
             continue;
         }
-        match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+        match decided.resolve(&position.filled(value), Use::Message) {
             Ok(value) => {
                 notes.translated(param);
                 match name.strip_prefix("HTTP_") {
@@ -243,8 +243,8 @@ fn variables<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &
     }
 }
 
-fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
-    let notes = flow.server.notes();
+fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
+    let notes = position.notes();
     if let Some(read) = settings.nearest_one(&format!("{protocol}_read_timeout")) {
         match read.word(0).and_then(milliseconds) {
             Some(60_000) => notes.translated(read),

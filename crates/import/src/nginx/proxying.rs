@@ -1,10 +1,10 @@
 //! `proxy_pass` and `grpc_pass`: requests that another server answers.
 
 use super::{
-    content::Content,
-    flow::Flow,
     handler::{Handler, HandlerKind},
+    locations::Location,
     matching::{Condition, Match},
+    position::Position,
     scope::Scope,
     text::{Text, Use},
     units::milliseconds,
@@ -34,47 +34,42 @@ pub(super) fn split_url(url: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The handler of a `proxy_pass`; nothing if routes were added, one for each server that a variable can name.
+/// The handlers of a `proxy_pass`, each with its requests: one for each server that a variable can name.
 pub(super) fn handlers<'tree>(
-    content: &Content<'tree>,
-    flow: &mut Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     pass: &'tree Directive,
-    settings: &std::rc::Rc<Scope<'tree>>,
+    settings: &Scope<'tree>,
     matching: &Match,
     rewrite: Option<String>,
-) -> Result<Option<Handler>, String> {
+) -> Result<Vec<(Match, Handler)>, String> {
     let written = Text::of(pass.word(0).unwrap_or_default());
-    let url = flow.filled(&written);
+    let url = position.variables.filled(&written);
     let had_variables = written.literal().is_none();
     let (address, path) = parts(&url);
     if let Some(address) = address.literal() {
-        let handler = handler(content, flow, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
-        flow.server.notes().translated(pass);
-        return Ok(Some(handler));
+        let handler = handler(position, location, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
+        position.notes().translated(pass);
+        return Ok(vec![(matching.clone(), handler)]);
     }
     // A map with a fixed number of servers.
     let (Some(name), scheme) = (address.variables().next(), address.leading()) else {
         return Err("the server has variables".to_owned());
     };
-    let values = flow.server.import.map_values(name).filter(|_| address.variables().count() == 1);
+    let values = position.server.import.map_values(name).filter(|_| address.variables().count() == 1);
     let Some(values) = values else {
         return Err(format!(
             "the server depends on ${name}, which clients may choose: write a route with `when` for each server that is meant"
         ));
     };
-    let scheme = scheme.to_owned();
-    flow.server.notes().translated(pass);
-    for (value, server) in values {
+    position.notes().translated(pass);
+    let of_server = |(value, server): (String, String)| {
         let address = format!("{scheme}{server}");
-        let handler = handler(content, flow, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
-        let condition = Condition {
-            kind: "variable",
-            name: name.to_owned(),
-            patterns: vec![super::condition::exact_pattern(&value)],
-        };
-        content.push(flow, settings, &matching.and(condition), &handler, pass);
-    }
-    Ok(None)
+        let handler = handler(position, location, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
+        let patterns = vec![super::condition::exact_pattern(&value)];
+        Ok((matching.and(Condition { kind: "variable", name: name.to_owned(), patterns }), handler))
+    };
+    values.into_iter().map(of_server).collect()
 }
 
 /// The address, and the path behind it.
@@ -106,8 +101,8 @@ fn parts(url: &Text) -> (Text, Option<Text>) {
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one directive and of the route around it")]
 fn handler<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     settings: &Scope<'tree>,
     matching: &Match,
     address: &str,
@@ -115,17 +110,17 @@ fn handler<'tree>(
     had_variables: bool,
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
-    let mut handler = Handler { kind: HandlerKind::Proxy, table: Table::default(), fields: Vec::new(), rewrite: None };
-    let need = Need::of(flow.server, settings, address);
-    flow.server.import.set_server(address, need, &mut handler.table)?;
+    let mut handler = Handler::new(HandlerKind::Proxy, Table::default());
+    let need = Need::of(position.server.import, settings, address);
+    position.server.import.set_server(address, need, &mut handler.table)?;
     match rewrite {
         // With `rewrite … break`, the path of `proxy_pass` does not count.
         Some(rewrite) => set_rewritten(matching, rewrite, &mut handler),
-        None => set_path(content, flow, matching, path, had_variables, &mut handler)?,
+        None => set_path(position, location, matching, path, had_variables, &mut handler)?,
     }
-    fields(flow, settings, address, &mut handler.table);
-    redirects(content, flow, settings, address, path, &mut handler.table);
-    times(flow, settings, &mut handler.table);
+    fields(position, settings, address, &mut handler.table);
+    redirects(position, location, settings, address, path, &mut handler.table);
+    times(position, settings, &mut handler.table);
     Ok(handler)
 }
 
@@ -144,15 +139,15 @@ fn set_rewritten(matching: &Match, rewrite: String, handler: &mut Handler) {
 
 /// The path that the server gets.
 fn set_path<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     matching: &Match,
     path: Option<&Text>,
     had_variables: bool,
     handler: &mut Handler,
 ) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
-    let written = flow.variables.resolve(path, Use::Message)?.written();
+    let written = position.variables.resolve(path, Use::Message)?.written();
     if had_variables || path.literal().is_none() {
         let is_unchanged = ["$request_uri", "$uri$is_args$args", "$uri"].contains(&written.as_str());
         if is_unchanged {
@@ -173,7 +168,7 @@ fn set_path<'tree>(
         handler.rewrite = Some(written);
         return Ok(());
     }
-    let Some(prefix) = content.prefix.as_deref() else {
+    let Some(prefix) = location.path() else {
         return Err("`proxy_pass` with a path needs a location with a prefix".to_owned());
     };
     if prefix == written {
@@ -199,9 +194,9 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
 }
 
 /// Fields of requests and responses.
-fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str, table: &mut Table) {
-    let notes = flow.server.notes();
-    let decided = flow.server.with_decisions(&flow.variables, settings);
+fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, table: &mut Table) {
+    let notes = position.notes();
+    let decided = position.server.with_decisions(&position.variables, settings);
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
@@ -226,7 +221,7 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
                 notes.translated(field);
                 usual.push("X-Forwarded-Host: $host".to_owned());
             }
-            (lower, _) => match decided.resolve(&flow.filled(&Text::of(value)), Use::Message) {
+            (lower, _) => match decided.resolve(&position.filled(value), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
                     names_client |= lower == "x-forwarded-for";
@@ -236,7 +231,7 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
             },
         }
     }
-    set_host(flow, host, address, table);
+    set_host(position, host, address, table);
     let sets_scheme = usual.iter().chain(&set).any(|field| field.starts_with("X-Forwarded-Proto"));
     if !names_client {
         table.set("forwarded", "off");
@@ -259,21 +254,21 @@ fn fields<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, address: &str,
     }
 }
 
-fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, address: &str, table: &mut Table) {
-    let notes = flow.server.notes();
+fn set_host(position: &Position<'_, '_>, host: Option<(&Directive, &str)>, address: &str, table: &mut Table) {
+    let notes = position.notes();
     // The name of an upstream is the host that nginx sends.
     let name = address.split_once("://").map_or(address, |(_, name)| name);
-    let own = if flow.server.import.is_upstream(name) { name } else { "server" };
+    let own = if position.server.import.is_upstream(name) { name } else { "server" };
     let Some((field, value)) = host else {
         return table.set("host", own);
     };
     notes.translated(field);
-    let filled = flow.filled(&Text::of(value));
+    let filled = position.filled(value);
     match (filled.written().as_str(), filled.literal()) {
         ("$host" | "$http_host" | "$host:$server_port" | "$http_host:$server_port", _) => {}
         ("$proxy_host" | "$proxy_add_host", _) => table.set("host", own),
-        ("$server_name", _) if flow.server.first_name().is_some() => {
-            table.set("host", flow.server.first_name().unwrap_or_default())
+        ("$server_name", _) if position.server.first_name().is_some() => {
+            table.set("host", position.server.first_name().unwrap_or_default())
         }
         (_, Some(name)) => table.set("host", name),
         (other, None) => {
@@ -284,19 +279,19 @@ fn set_host(flow: &Flow<'_, '_>, host: Option<(&Directive, &str)>, address: &str
 
 /// `proxy_redirect` and cookies.
 fn redirects<'tree>(
-    content: &Content<'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
     settings: &Scope<'tree>,
     address: &str,
     path: Option<&Text>,
     table: &mut Table,
 ) {
-    let notes = flow.server.notes();
+    let notes = position.notes();
     let mut rewritten = Vec::new();
     let rules = settings.nearest("proxy_redirect");
     let default = |rewritten: &mut Vec<(String, Value)>| {
         let from = format!("{address}{}", path.and_then(Text::literal).unwrap_or("/"));
-        if let Some(prefix) = content.prefix.as_deref().filter(|_| path.is_none_or(|path| path.literal().is_some())) {
+        if let Some(prefix) = location.path().filter(|_| path.is_none_or(|path| path.literal().is_some())) {
             rewritten.push((from, Value::Text(prefix.to_owned())));
         }
     };
@@ -305,7 +300,7 @@ fn redirects<'tree>(
         match (rule.word(0).unwrap_or_default(), rule.word(1)) {
             ("off", None) => {}
             ("default", None) => default(&mut rewritten),
-            (from, Some(to)) => match flow.variables.resolve(&flow.filled(&Text::of(to)), Use::Message) {
+            (from, Some(to)) => match position.text(to, Use::Message) {
                 Ok(to) => rewritten.push((from.to_owned(), Value::Text(to.written()))),
                 Err(why) => notes.lost(rule, why),
             },
@@ -331,7 +326,7 @@ fn redirects<'tree>(
                 continue;
             }
             if let (Some(from), Some(to)) = (rule.word(0), rule.word(1)) {
-                match flow.variables.resolve(&flow.filled(&Text::of(to)), Use::Message) {
+                match position.text(to, Use::Message) {
                     Ok(to) => replaced.push((from.to_owned(), Value::Text(to.written()))),
                     Err(why) => notes.lost(rule, why),
                 }
@@ -354,8 +349,8 @@ fn redirects<'tree>(
 }
 
 /// Times and buffers of the route.
-fn times<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let notes = flow.server.notes();
+fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = position.notes();
     let time = |name: &str| {
         let directive = settings.nearest_of(&[&format!("proxy_{name}"), &format!("grpc_{name}")]).first().copied()?;
         let value = directive.word(0).and_then(milliseconds);

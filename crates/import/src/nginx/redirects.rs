@@ -3,10 +3,8 @@
 use std::rc::Rc;
 
 use super::{
-    flow::Flow,
     handler::{Handler, HandlerKind},
-    matching::Match,
-    route::Route,
+    position::Position,
     scope::Scope,
     text::{Part, Text, Use},
 };
@@ -17,7 +15,7 @@ use crate::{
 
 /// The handler of a `return`.
 pub(super) fn of_return<'tree>(
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
     directive: &'tree Directive,
     scope: &Rc<Scope<'tree>>,
 ) -> Result<Handler, String> {
@@ -34,16 +32,13 @@ pub(super) fn of_return<'tree>(
     match (status, text) {
         (444, _) => {
             let why = "the client gets the status 444 and a line; nginx closes the connection without a response";
-            flow.server.notes().differs(directive, why);
-            table.set("status", Value::Number(444));
-            Ok(Handler { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None })
+            position.notes().differs(directive, why);
+            Ok(Handler::responding(444))
         }
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
-            let to = redirect_text(flow, directive, &Text::of(url))?;
+            let to = redirect_text(position, directive, &Text::of(url))?;
             let keeps_query = ["?", "#", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
-            table.set("to", if keeps_query { to } else { format!("{to}?") });
-            set_status(&mut table, status);
-            Ok(Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None })
+            Ok(Handler::redirecting(if keeps_query { to } else { format!("{to}?") }, status))
         }
         (200..=599, text) => {
             if status != 200 {
@@ -51,13 +46,13 @@ pub(super) fn of_return<'tree>(
             }
             // These have no body (RFC 9110 §15.3.5, §15.4.5).
             if let Some(text) = text.filter(|text| !text.is_empty() && ![204, 304].contains(&status)) {
-                let body = flow.variables.resolve(&flow.filled(&Text::of(text)), Use::Message)?;
+                let body = position.text(text, Use::Message)?;
                 table.set("body", body.written());
                 table.set_some("type", media_type(scope));
             } else if status == 200 && text.is_none() {
                 table.set("status", Value::Number(200));
             }
-            Ok(Handler { kind: HandlerKind::Respond, table, fields: Vec::new(), rewrite: None })
+            Ok(Handler::new(HandlerKind::Respond, table))
         }
         _ => Err(format!("Serow responds with statuses from 200 to 599, and not with {status}")),
     }
@@ -74,26 +69,20 @@ fn media_type(scope: &Scope<'_>) -> Option<String> {
 }
 
 /// The target of a redirect with the variables that can stand in one.
-fn redirect_text(flow: &Flow<'_, '_>, directive: &Directive, target: &Text) -> Result<String, String> {
-    let mut text = Text::default();
-    for part in &flow.filled(target).parts {
-        let single = Text { parts: vec![part.clone()] };
-        match single.variable() {
-            Some("http_host") => {
-                let why = "the host of the redirect is `$host`, without the port of the request's Host";
-                flow.server.notes().differs(directive, why);
-                text.push_text(&Text::of("$host"));
-            }
-            Some("server_name") => match flow.server.first_name() {
-                Some(name) => text.push_literal(name),
-                None => text.push_text(&Text::of("$host")),
-            },
-            _ => text.push_text(&flow.variables.resolve(&single, Use::Message)?),
+fn redirect_text(position: &Position<'_, '_>, directive: &Directive, target: &Text) -> Result<String, String> {
+    let server = position.server;
+    let text = position.variables.filled(target).replaced(|name| match name {
+        "http_host" => {
+            let why = "the host of the redirect is `$host`, without the port of the request's Host";
+            position.notes().differs(directive, why);
+            Ok(Some(Text::of("$host")))
         }
-    }
+        "server_name" => Ok(Some(Text::of(server.first_name().unwrap_or("$host")))),
+        _ => position.variables.resolve_one(name, Use::Message).map(Some),
+    })?;
     let host = text.host();
     let may_choose = |name: &str| {
-        ["host", "scheme", "request_uri", "uri"].contains(&name) || flow.server.import.map_values(name).is_some()
+        ["host", "scheme", "request_uri", "uri"].contains(&name) || server.import.map_values(name).is_some()
     };
     if let Some(name) = host.variables().find(|name| !may_choose(name)) {
         return Err(format!("${name} would choose the host that clients are sent to, which they may do themselves"));
@@ -101,76 +90,29 @@ fn redirect_text(flow: &Flow<'_, '_>, directive: &Directive, target: &Text) -> R
     Ok(text.written().trim().replace('*', "%2A"))
 }
 
-/// Sets a status where it is not that of Serow's redirects.
-fn set_status(table: &mut Table, status: u64) {
-    if status != 302 {
-        table.set("status", Value::Number(status));
-    }
+/// A `rewrite` of the requests that it matches.
+pub(super) enum Rewrite {
+    /// A redirect.
+    Redirect(Handler),
+    /// Another path.
+    Path(String),
 }
 
-/// Adds what a `rewrite` does with the requests that it matches.
-pub(super) fn of_rewrite<'tree>(
-    flow: &mut Flow<'_, 'tree>,
-    directive: &'tree Directive,
-    scope: &Rc<Scope<'tree>>,
-    matching: &Match,
-    target: &Text,
-    is_last: bool,
-) -> Result<(), String> {
+/// The translation of a `rewrite` to a target.
+pub(super) fn of_rewrite(position: &Position<'_, '_>, directive: &Directive, target: &Text) -> Result<Rewrite, String> {
     let flag = directive.word(2).unwrap_or_default();
     let begins_url = ["http://", "https://"].iter().any(|start| target.leading().starts_with(start))
         || matches!(target.parts.first(), Some(Part::Variable(name)) if name == "scheme");
     if begins_url || flag == "redirect" || flag == "permanent" {
-        let mut table = Table::default();
-        table.set("to", with_query(&redirect_text(flow, directive, target)?));
-        set_status(&mut table, if flag == "permanent" { 301 } else { 302 });
-        let handler = Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None };
-        let mut route = Route::new(matching.clone());
-        flow.server.policies(flow, scope, &handler, &mut route.table);
-        flow.push(route, directive);
-        return Ok(());
+        let to = with_query(&redirect_text(position, directive, target)?);
+        return Ok(Rewrite::Redirect(Handler::redirecting(to, if flag == "permanent" { 301 } else { 302 })));
     }
-    let target = path_of_target(target);
-    let path = flow.variables.resolve(&target, Use::Message)?;
+    let path = position.variables.resolve(&path_of_target(target), Use::Message)?;
     let path = with_query(&path.written().replace('*', "%2A"));
-    if path.starts_with(['$', '@']) {
-        return Err("the new path has to begin with a slash".to_owned());
-    }
-    let path = if path.starts_with('/') { path } else { format!("/{path}") };
-    match (flag, flow.content.clone()) {
-        ("break", Some(content)) => {
-            content.append_rewritten(flow, scope, matching, path);
-            Ok(())
-        }
-        ("" | "last", Some(_)) if flag == "last" || is_last => {
-            let mut route = Route::new(matching.clone());
-            let again = vec![("to".to_owned(), Value::Text(path)), ("restart".to_owned(), Value::Bool(true))];
-            route.table.set("rewrite", Value::Table(again));
-            flow.push(route, directive);
-            if flow.server.has_path_steps() {
-                flow.server.notes().differs(
-                    directive,
-                    "the rewrites of the server are tried again for the new path; nginx only looks for the location again",
-                );
-            }
-            Ok(())
-        }
-        ("", Some(_)) => {
-            Err("after a rewrite without a flag, nginx goes on with the directives below, and the new path: \
-                              write `last` behind it, or one expression"
-                .to_owned())
-        }
-        (_, None) => {
-            if flow.server.has_internal() {
-                let why = "a rewrite of the server does not lead to internal locations, as it does in nginx";
-                flow.server.notes().differs(directive, why);
-            }
-            let mut route = Route::new(matching.clone());
-            route.table.set("rewrite", path);
-            flow.push(route, directive);
-            Ok(())
-        }
-        (flag, Some(_)) => Err(format!("`{flag}` is not a flag of `rewrite`")),
+    match path.chars().next() {
+        Some('$' | '@') => Err("the new path has to begin with a slash".to_owned()),
+        Some('/') => Ok(Rewrite::Path(path)),
+        _ => Ok(Rewrite::Path(format!("/{path}"))),
     }
 }
 
@@ -211,12 +153,6 @@ pub(super) fn with_slash(expression: &str, target: &Text) -> (String, Text) {
     if target.parts.first() != Some(&first) && !follows_text {
         return (expression.to_owned(), target.clone());
     }
-    let mut with_slash = Text::default();
-    for part in &target.parts {
-        if *part == first {
-            with_slash.push_literal("/");
-        }
-        with_slash.push_text(&Text { parts: vec![part.clone()] });
-    }
+    let with_slash = target.replaced(|name| Ok((name == "1").then(|| Text::of("/$1")))).unwrap_or_default();
     (moved, with_slash)
 }

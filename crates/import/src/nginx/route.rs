@@ -1,6 +1,6 @@
 //! Routes as they are made, before they are written.
 
-use super::matching::Match;
+use super::{handler::Handler, matching::Match};
 use crate::settings::{table::Table, value::Value};
 
 /// A route.
@@ -15,6 +15,27 @@ pub(crate) struct Route {
 impl Route {
     pub(crate) fn new(matching: Match) -> Self {
         Self { matching, table: Table::default() }
+    }
+
+    /// A rewrite after which all routes of the site are tried again.
+    pub(crate) fn restarting(matching: Match, to: impl Into<Value>) -> Self {
+        let mut route = Self::new(matching);
+        let again = vec![("to".to_owned(), to.into()), ("restart".to_owned(), Value::Bool(true))];
+        route.table.set("rewrite", Value::Table(again));
+        route
+    }
+
+    /// A refusal in the place of routes that have no translation: those behind it must not take their requests.
+    pub(crate) fn refusing(matching: Match, why: String) -> Self {
+        let mut route = Self::new(matching);
+        route.table.comment(why);
+        route.table.set("respond", Handler::responding(501).table.into_value());
+        route
+    }
+
+    /// Whether it leads to other routes after a restart.
+    pub(crate) fn restarts(&self) -> bool {
+        matches!(self.table.get("rewrite"), Some(Value::Table(_)))
     }
 
     /// It as a table of the settings file.

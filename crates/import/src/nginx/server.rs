@@ -1,16 +1,12 @@
-//! A server: its names, its routes, and the parts that several of them need.
+//! A server: its names and locations, and the questions about them that its routes ask.
 
-use std::rc::Rc;
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use super::{
-    content::Content,
-    flow::Flow,
-    handler::{Handler, HandlerKind},
+    condition::decided_field,
     import::Import,
-    locations::{Choice, Kind, Location},
-    matching::{self, Match},
-    policies,
-    route::Route,
+    locations::{Kind, Location},
+    matching,
     scope::Scope,
     text::{Part, Text, Use, Variables},
 };
@@ -26,8 +22,15 @@ pub(crate) struct Server<'a, 'tree> {
     pub(crate) import: &'a Import<'tree>,
     pub(crate) directive: &'tree Directive,
     pub(crate) scope: Rc<Scope<'tree>>,
-    root: &'a Location<'tree>,
+    /// The server as a location for all paths.
+    pub(crate) root: &'a Location<'tree>,
+    /// All its locations, also those in others.
+    pub(crate) locations: Vec<&'a Location<'tree>>,
     names: &'a [String],
+    /// The named locations that error pages lead to.
+    error_locations: RefCell<Vec<String>>,
+    /// The locations that take index files, by the names of the files: each location of thousands asks for them.
+    index_takers: RefCell<HashMap<String, Vec<&'a Location<'tree>>>>,
 }
 
 /// The folder of a location.
@@ -41,9 +44,6 @@ pub(crate) struct Folder<'tree> {
     pub(crate) is_alias: bool,
 }
 
-/// How many named locations may lead to each other, as in nginx.
-const DEEPEST_NAMES: usize = 10;
-
 impl<'a, 'tree> Server<'a, 'tree> {
     pub(crate) fn new(
         import: &'a Import<'tree>,
@@ -52,7 +52,16 @@ impl<'a, 'tree> Server<'a, 'tree> {
         root: &'a Location<'tree>,
         names: &'a [String],
     ) -> Self {
-        Self { import, directive, scope: Rc::clone(scope), root, names }
+        Self {
+            import,
+            directive,
+            scope: Rc::clone(scope),
+            root,
+            locations: root.all(),
+            names,
+            error_locations: RefCell::default(),
+            index_takers: RefCell::default(),
+        }
     }
 
     pub(crate) fn notes(&self) -> &'a Notes {
@@ -84,7 +93,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
     /// Whether one of its locations is internal.
     pub(crate) fn has_internal(&self) -> bool {
-        self.root.all().iter().any(|location| location.scope.own_one("internal").is_some())
+        self.locations.iter().any(|location| location.scope.own_one("internal").is_some())
     }
 
     /// Whether the server has rewrites of its own, which look at the path.
@@ -102,109 +111,22 @@ impl<'a, 'tree> Server<'a, 'tree> {
         self.scope.directives.iter().any(is_step)
     }
 
-    /// The routes of the server, in their order.
-    pub(crate) fn routes(&'a self) -> Vec<Route> {
-        let mut variables = self.import.variables.borrow().clone();
-        let folder = self.folder_of(&self.scope).map(|folder| folder.path);
-        if let Some(folder) = &folder {
-            variables.set("document_root", Text::of(folder));
-            variables.set("realpath_root", Text::of(folder));
-        }
-        let mut flow = Flow::new(self, variables, None);
-        let reaches_locations = flow.run(&self.scope, &Match::all());
-        let mut routes = std::mem::take(&mut flow.routes);
-        let variables = flow.variables;
-        if !reaches_locations {
-            self.root.all().into_iter().for_each(|location| self.unreached(location.directive));
-            return routes;
-        }
-        for choice in self.root.order() {
-            match choice {
-                Choice::Location(location, _) if location.is_unreachable() => self.unreached(location.directive),
-                Choice::Location(location, within) => {
-                    let matching = Match::of(location, within);
-                    routes.extend(self.location(location, &matching, &variables, 0));
-                }
-                Choice::AddSlash(location, path) => {
-                    let mut table = Table::default();
-                    table.set("to", format!("{path}/"));
-                    table.set("status", Value::Number(301));
-                    let handler = Handler { kind: HandlerKind::Redirect, table, fields: Vec::new(), rewrite: None };
-                    let mut route = Route::new(Match::exact(&path));
-                    let flow = Flow::new(self, variables.clone(), None);
-                    self.policies(&flow, &location.scope, &handler, &mut route.table);
-                    self.notes().translated(location.directive);
-                    routes.push(route);
-                }
-            }
-        }
-        routes
+    /// The named location with this name.
+    pub(crate) fn named(&self, name: &str) -> Result<&'a Location<'tree>, String> {
+        self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))
     }
 
-    /// The routes of a location for these requests.
-    fn location(
-        &'a self,
-        location: &Location<'tree>,
-        matching: &Match,
-        variables: &Variables,
-        depth: usize,
-    ) -> Vec<Route> {
-        if !self.is_server(&location.scope) {
-            self.notes().translated(location.directive);
+    /// Notes that error pages lead to a named location.
+    pub(crate) fn use_for_errors(&self, name: &str) {
+        let mut names = self.error_locations.borrow_mut();
+        if !names.iter().any(|own| own == name) {
+            names.push(name.to_owned());
         }
-        let mut variables = variables.clone();
-        if let Some(folder) = self.folder_of(&location.scope) {
-            variables.set("document_root", Text::of(&folder.path));
-            variables.set("realpath_root", Text::of(&folder.path));
-        }
-        let prefix = match &location.kind {
-            Kind::Prefix { path, .. } | Kind::Exact(path) => Some(path.clone()),
-            Kind::Expression(_) | Kind::Named(_) => None,
-        };
-        let is_exact = matches!(location.kind, Kind::Exact(_));
-        let content =
-            Content { scope: Rc::clone(&location.scope), directive: location.directive, prefix, is_exact, depth };
-        let mut flow = Flow::new(self, variables, Some(content.clone()));
-        if self.is_server(&location.scope) {
-            content.append(&mut flow, &location.scope, matching, false);
-        } else {
-            flow.run(&location.scope, matching);
-        }
-        if location.scope.nearest_one("internal").is_some() && !matches!(location.kind, Kind::Named(_)) {
-            let leads_on = |route: &Route| matches!(route.table.get("rewrite"), Some(Value::Table(_)));
-            let is_restricted = |route: &Route| policies::access::KEYS.iter().any(|key| route.table.get(key).is_some());
-            let why = match () {
-                () if flow.routes.iter().any(leads_on) => Some("an internal location that leads to other locations"),
-                () if flow.routes.iter().any(is_restricted) => Some("access control of an internal location"),
-                () => None,
-            };
-            if let Some(why) = why {
-                self.notes().lost(location.directive, format!("{why} has no translation"));
-                flow.routes.clear();
-            }
-            flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
-            let handler = Handler::responding(404);
-            let mut refusal = Route::new(matching.clone());
-            self.policies(&flow, &location.scope, &handler, &mut refusal.table);
-            flow.routes.push(refusal);
-        }
-        flow.routes
     }
 
-    /// Appends the routes of a named location for these requests.
-    pub(crate) fn append_named(
-        &'a self,
-        flow: &mut Flow<'_, 'tree>,
-        name: &str,
-        matching: &Match,
-        depth: usize,
-    ) -> Result<(), String> {
-        if depth >= DEEPEST_NAMES {
-            return Err(format!("named locations lead in a circle at @{name}"));
-        }
-        let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
-        flow.routes.extend(self.location(location, matching, &flow.variables, depth + 1));
-        Ok(())
+    /// The named location, by its number among them, that error pages lead to.
+    pub(crate) fn error_location(&self, number: usize) -> Option<String> {
+        self.error_locations.borrow().get(number).cloned()
     }
 
     /// Whether a named location sends clients to the address that the server of `auth_request` names: Serow passes its redirect
@@ -214,32 +136,18 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let is_location = |variable: &str| {
             named.iter().any(|set| set.word(0) == Some(variable) && set.word(1) == Some("$upstream_http_location"))
         };
-        self.root.named(name).is_some_and(|location| {
+        self.named(name).is_ok_and(|location| {
             let returns = location.scope.own_one("return");
             returns.is_some_and(|returns| returns.word(1).or(returns.word(0)).is_some_and(is_location))
         })
     }
 
-    /// The routes of a named location that error pages lead to.
-    pub(crate) fn named_for_errors(&'a self, name: &str) -> Result<Vec<Route>, String> {
-        let location = self.root.named(name).ok_or_else(|| format!("there is no location @{name}"))?;
-        let mut routes = self.location(location, &Match::all(), &self.import.variables.borrow(), 1);
-        if routes.iter().any(|route| matches!(route.table.get("rewrite"), Some(Value::Table(_)))) {
-            return Err(format!("@{name} leads to other locations, which a page of an error does not"));
-        }
-        for route in &mut routes {
-            route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
-            route.table.set("internal", Value::Bool(true));
-        }
-        Ok(routes)
-    }
-
     /// The location that nginx chooses for a path, if an exact location or a prefix decides.
     pub(crate) fn location_for(&self, path: &str) -> Option<&'a Location<'tree>> {
-        let all = self.root.all();
-        let exact = all.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if own == path));
+        let exact = self.locations.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if own == path));
         let of_prefix = || {
-            all.iter()
+            self.locations
+                .iter()
                 .filter_map(|location| match &location.kind {
                     Kind::Prefix { path: prefix, .. } if path.starts_with(prefix.as_str()) => {
                         Some((prefix.len(), location))
@@ -255,10 +163,11 @@ impl<'a, 'tree> Server<'a, 'tree> {
     /// The location that nginx chooses for a script such as `/index.php`.
     pub(crate) fn script_location(&self, script: &str) -> Option<&'a Location<'tree>> {
         let script = format!("/{}", script.trim_start_matches('/'));
-        let all = self.root.all();
-        let exact = all.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if *own == script));
+        let exact = self.locations.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if *own == script));
         let expression = || {
-            all.iter().find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
+            self.locations
+                .iter()
+                .find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
         };
         exact.or_else(expression).copied().or_else(|| self.location_for(&script))
     }
@@ -266,7 +175,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
     /// Whether the location for a path sends files, and passes nothing on.
     pub(crate) fn is_file_location(&self, path: &str) -> bool {
         let passes = |scope: &Scope<'tree>| {
-            let names = super::content::PASSES.iter().chain(&["return", "rewrite", "if"]);
+            let names = super::locations::PASSES.iter().chain(&["return", "rewrite", "if"]);
             names.into_iter().any(|name| scope.own_one(name).is_some())
         };
         !path.contains('$') && self.script_location(path).is_none_or(|location| !passes(&location.scope))
@@ -282,12 +191,10 @@ impl<'a, 'tree> Server<'a, 'tree> {
             Kind::Prefix { path, .. } => path.rsplit('/').next() == Some(name),
             Kind::Named(_) => false,
         };
-        self.root.all().iter().any(|location| !Rc::ptr_eq(&location.scope, scope) && takes(location))
-    }
-
-    /// All locations.
-    pub(crate) fn locations(&self) -> Vec<&'a Location<'tree>> {
-        self.root.all()
+        let mut takers = self.index_takers.borrow_mut();
+        let takers =
+            takers.entry(name.to_owned()).or_insert_with(|| self.locations.iter().copied().filter(takes).collect());
+        takers.iter().any(|location| !Rc::ptr_eq(&location.scope, scope))
     }
 
     /// The folder that `root` or `alias` names for a block.
@@ -298,10 +205,21 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
     }
 
+    /// The variables in a block, with those of its folder.
+    pub(crate) fn with_folder(&self, variables: &Variables, scope: &Scope<'tree>) -> Variables {
+        let mut variables = variables.clone();
+        if let Some(folder) = self.folder_of(scope) {
+            for name in ["document_root", "realpath_root"] {
+                variables.set(name, Text::of(&folder.path));
+            }
+        }
+        variables
+    }
+
     /// Sets the folder of a handler. Returns the path that the handler gets in place of that of the request, if it is another.
     pub(crate) fn set_folder(
         &self,
-        content: &Content<'tree>,
+        location: &Location<'tree>,
         settings: &Scope<'tree>,
         variables: &Variables,
         table: &mut Table,
@@ -313,9 +231,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
             self.notes().translated(directive);
         }
         let path = variables.resolve(&Text::of(&folder.path), Use::Message)?;
-        if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), &content.prefix) {
+        if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), location.path()) {
             let both_end = prefix.ends_with('/') == path.ends_with('/');
-            if both_end && !content.is_exact {
+            if both_end && !location.is_exact() {
                 table.set("root", path.trim_end_matches('/'));
                 if prefix != "/" {
                     table.set("strip-prefix", Value::Bool(true));
@@ -324,61 +242,34 @@ impl<'a, 'tree> Server<'a, 'tree> {
             }
         }
         if folder.is_alias {
-            return alias(&path, content, table).map(Some);
+            return alias(&path, location, table).map(Some);
         }
         let path = path.literal().ok_or("Serow's folders have no variables in their path: write a route for each")?;
         table.set("root", path);
         Ok(None)
     }
 
-    /// Sets the keys of `files` that do not depend on the folder.
-    pub(crate) fn set_files(&self, settings: &Scope<'tree>, table: &mut Table) {
-        policies::files::set(self, settings, table);
-    }
-
-    /// Sets the keys around a handler, and the handler.
-    pub(crate) fn policies(
-        &self,
-        flow: &Flow<'_, 'tree>,
-        settings: &Rc<Scope<'tree>>,
-        handler: &Handler,
-        table: &mut Table,
-    ) {
-        policies::set(self, flow, settings, handler, table);
-    }
-
     /// The text of a path of a file, with the folder in place of `$document_root` and `$request_filename`.
     pub(crate) fn path_text(&self, text: &Text, scope: &Scope<'tree>, variables: &Variables) -> Result<String, String> {
         let folder = self.folder_of(scope).map(|folder| folder.path);
-        let mut path = Text::default();
-        for part in &text.parts {
-            let single = Text { parts: vec![part.clone()] };
-            match (single.variable(), &folder) {
-                (Some("request_filename"), Some(folder)) => path.push_text(&Text::of(&format!("{folder}$uri"))),
-                (Some("document_root" | "realpath_root"), Some(folder)) => path.push_literal(folder),
-                _ => path.push_text(&variables.resolve(&single, Use::Message)?),
-            }
-        }
+        let path = text.replaced(|name| match (name, &folder) {
+            ("request_filename", Some(folder)) => Ok(Some(Text::of(&format!("{folder}$uri")))),
+            ("document_root" | "realpath_root", Some(folder)) => Ok(Some(Text::of(folder))),
+            _ => variables.resolve_one(name, Use::Message).map(Some),
+        })?;
         Ok(path.written())
     }
 
     /// A text with the values of variables that `set` makes around or in a block.
     pub(crate) fn constant(&self, text: &str, scope: &Scope<'tree>) -> String {
-        let mut filled = Text::of(text);
+        let mut variables = Variables::default();
         for set in self.scope.own("set").chain(scope.own("set")) {
-            let (Some(name), Some(value)) = (set.word(0), set.word(1)) else { continue };
-            self.notes().translated(set);
-            let mut next = Text::default();
-            for part in &filled.parts {
-                match part {
-                    Part::Variable(variable) if *variable == name.trim_start_matches('$') => {
-                        next.push_text(&Text::of(value))
-                    }
-                    part => next.push_text(&Text { parts: vec![part.clone()] }),
-                }
+            if let (Some(name), Some(value)) = (set.word(0), set.word(1)) {
+                self.notes().translated(set);
+                variables.set(name.trim_start_matches('$'), variables.filled(&Text::of(value)));
             }
-            filled = next;
         }
+        let filled = variables.filled(&Text::of(text));
         filled.literal().map_or_else(|| filled.written(), str::to_owned)
     }
 
@@ -386,7 +277,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
     pub(crate) fn with_decisions(&self, variables: &Variables, settings: &Scope<'tree>) -> Variables {
         let mut variables = variables.clone();
         for set in settings.nearest("auth_request_set") {
-            if let (Some(name), Some(field)) = (set.word(0), policies::access::decided_field(set)) {
+            if let (Some(name), Some(field)) = (set.word(0), decided_field(set)) {
                 let field = field.to_ascii_lowercase().replace('-', "_");
                 variables.set(name.trim_start_matches('$'), Text::of(&format!("$http_{field}")));
             }
@@ -396,8 +287,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
     /// The condition for requests with a Referer that `valid_referers` does not name.
     pub(crate) fn invalid_referer(&self, directive: &Directive) -> Result<matching::Condition, String> {
-        let all = self.locations();
-        let scopes = all.iter().map(|location| &location.scope).chain([&self.scope]);
+        let scopes = self.locations.iter().map(|location| &location.scope).chain([&self.scope]);
         let holds = |scope: &&Rc<Scope<'tree>>| scope.directives.iter().any(|inner| std::ptr::eq(inner, directive));
         let scope = scopes.into_iter().find(holds).ok_or("`valid_referers` is not beside it")?;
         let valid = scope.nearest("valid_referers");
@@ -428,7 +318,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
 
 /// An `alias` that is a file, that captures are a part of, or that the rest of the path follows without a slash: the folder,
 /// and the path below it.
-fn alias(path: &Text, content: &Content<'_>, table: &mut Table) -> Result<String, String> {
+fn alias(path: &Text, location: &Location<'_>, table: &mut Table) -> Result<String, String> {
     let Some((folder, name)) = path.leading().rsplit_once('/') else {
         return Err("Serow's folders have no variables in their path: write a route for each".to_owned());
     };
@@ -436,7 +326,7 @@ fn alias(path: &Text, content: &Content<'_>, table: &mut Table) -> Result<String
     rest.parts[0] = Part::Literal(format!("/{name}"));
     let rest = rest.written();
     table.set("root", if folder.is_empty() { "/" } else { folder });
-    Ok(match content.is_exact || content.prefix.is_none() {
+    Ok(match location.is_exact() || location.path().is_none() {
         true => rest,
         // The star of the path.
         false => format!("{rest}$1"),

@@ -56,6 +56,28 @@ impl Text {
         }
     }
 
+    /// It with other texts in the place of variables; nothing leaves a variable as it is.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `replacement`.
+    pub(crate) fn replaced(
+        &self,
+        mut replacement: impl FnMut(&str) -> Result<Option<Self>, String>,
+    ) -> Result<Self, String> {
+        let mut replaced = Self::default();
+        for part in &self.parts {
+            match part {
+                Part::Literal(literal) => replaced.push_literal(literal),
+                Part::Variable(name) => match replacement(name)? {
+                    Some(text) => replaced.push_text(&text),
+                    None => replaced.parts.push(part.clone()),
+                },
+            }
+        }
+        Ok(replaced)
+    }
+
     /// The text if it has no variables.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {
@@ -205,23 +227,26 @@ impl Variables {
         self.texts.get(name)
     }
 
+    /// A text in which variables that stand for a text are replaced by it.
+    pub(crate) fn filled(&self, text: &Text) -> Text {
+        text.replaced(|name| Ok(self.texts.get(name).cloned())).unwrap_or_default()
+    }
+
     /// A text with the variables of Serow.
     ///
     /// # Errors
     ///
     /// The reason why a variable has no counterpart, as a sentence.
     pub(crate) fn resolve(&self, text: &Text, place: Use) -> Result<Text, String> {
-        let mut resolved = Text::default();
-        for part in &text.parts {
-            match part {
-                Part::Literal(literal) => resolved.push_literal(literal),
-                Part::Variable(name) => resolved.push_text(&self.resolve_one(name, place)?),
-            }
-        }
-        Ok(resolved)
+        text.replaced(|name| self.resolve_one(name, place).map(Some))
     }
 
-    fn resolve_one(&self, name: &str, place: Use) -> Result<Text, String> {
+    /// The text of a variable in Serow.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it has no counterpart.
+    pub(crate) fn resolve_one(&self, name: &str, place: Use) -> Result<Text, String> {
         let variable = |name: &str| Text { parts: vec![Part::Variable(name.to_owned())] };
         if let Some(text) = self.texts.get(name) {
             return Ok(text.clone());

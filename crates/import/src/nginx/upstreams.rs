@@ -3,7 +3,6 @@
 use super::{
     import::Import,
     scope::Scope,
-    server::Server,
     units::{milliseconds, written_duration},
 };
 use crate::{
@@ -19,8 +18,8 @@ pub(crate) struct Need {
 
 impl Need {
     /// Those of a block with `proxy_pass`.
-    pub(crate) fn of<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, address: &str) -> Self {
-        let notes = server.notes();
+    pub(crate) fn of<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, address: &str) -> Self {
+        let notes = &import.notes;
         let mut table = Table::default();
         if let Some(directive) = settings.nearest_one("proxy_connect_timeout") {
             match directive.word(0).and_then(milliseconds) {
@@ -33,9 +32,9 @@ impl Need {
             }
         }
         if address.starts_with("https://") || address.starts_with("grpcs://") {
-            tls(server, settings, &mut table);
+            tls(import, settings, &mut table);
         }
-        retries(server, settings, &mut table);
+        retries(import, settings, &mut table);
         Self { table }
     }
 
@@ -56,15 +55,15 @@ impl Need {
     }
 }
 
-fn tls<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let notes = server.notes();
+fn tls<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = &import.notes;
     let translated = |name: &str| settings.nearest(name).into_iter().for_each(|directive| notes.translated(directive));
     match settings.is_on("proxy_ssl_verify") {
         Some(true) => {
             if let Some(path) =
                 settings.nearest_one("proxy_ssl_trusted_certificate").and_then(|directive| directive.word(0))
             {
-                table.set("server-ca", server.import.path(path));
+                table.set("server-ca", import.path(path));
             }
         }
         _ => table.set("server-insecure", Value::Bool(true)),
@@ -72,7 +71,7 @@ fn tls<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut T
     let certificate = settings.nearest_one("proxy_ssl_certificate").and_then(|directive| directive.word(0));
     let key = settings.nearest_one("proxy_ssl_certificate_key").and_then(|directive| directive.word(0));
     if let (Some(certificate), Some(key)) = (certificate, key) {
-        table.set("server-certificate", format!("{},{}", server.import.path(certificate), server.import.path(key)));
+        table.set("server-certificate", format!("{},{}", import.path(certificate), import.path(key)));
     }
     for name in
         ["proxy_ssl_verify", "proxy_ssl_trusted_certificate", "proxy_ssl_certificate", "proxy_ssl_certificate_key"]
@@ -81,8 +80,8 @@ fn tls<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut T
     }
 }
 
-fn retries<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let notes = server.notes();
+fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = &import.notes;
     if let Some(next) = settings.nearest_one("proxy_next_upstream") {
         notes.translated(next);
         let mut causes = Vec::new();

@@ -1,10 +1,7 @@
 //! Access: addresses, passwords, decisions of another server.
 
 use super::super::{
-    flow::Flow,
-    scope::Scope,
-    server::Server,
-    text::{Text, Use},
+    condition::decided_field, position::Position, route::Route, scope::Scope, server::Server, text::Use,
 };
 use crate::{
     grammar::directive::Directive,
@@ -12,14 +9,10 @@ use crate::{
 };
 
 /// Sets who may send requests.
-pub(crate) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
-    settings: &Scope<'tree>,
-    table: &mut Table,
-) {
+pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let server = position.server;
     let mut is_complete = addresses(server, settings, table);
-    is_complete &= passwords(server, flow, settings, table);
+    is_complete &= passwords(position, settings, table);
     is_complete &= decisions(server, settings, table);
     is_complete &= methods(server, settings, table);
     is_complete &= !has_other_control(server, settings);
@@ -83,8 +76,8 @@ pub(crate) const KEYS: &[&str] =
     &["allow", "deny", "basic", "forward-auth", "satisfy", "limits", "max-requests-per-client", "allow-methods"];
 
 /// The restrictions of a block.
-pub(crate) fn restriction<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>) -> Restriction {
-    let table = keys(flow, settings);
+pub(crate) fn restriction<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>) -> Restriction {
+    let table = keys(position, settings);
     let texts = |key: &str| match table.get(key) {
         Some(Value::Text(text)) => vec![text.clone()],
         Some(Value::List(values)) => values
@@ -113,17 +106,17 @@ pub(crate) fn restriction<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>
     }
 }
 
-fn keys<'tree>(flow: &Flow<'_, 'tree>, settings: &Scope<'tree>) -> Table {
+fn keys<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>) -> Table {
     let mut table = Table::default();
-    set(flow.server, flow, settings, &mut table);
-    super::limits::set(flow.server, settings, &mut table);
+    set(position, settings, &mut table);
+    super::limits::set(position.server, settings, &mut table);
     table
 }
 
-/// Gives the routes from a position on the restrictions of a block, too. Whether all of them can have these.
-pub(crate) fn extend<'tree>(flow: &mut Flow<'_, 'tree>, settings: &Scope<'tree>, first: usize) -> bool {
-    let restrictions = keys(flow, settings);
-    for route in flow.routes.iter_mut().skip(first) {
+/// Gives these routes the restrictions of a block, too. Whether all of them can have these.
+pub(crate) fn extend<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, routes: &mut [Route]) -> bool {
+    let restrictions = keys(position, settings);
+    for route in routes {
         let has_content = ["files", "proxy", "php"].iter().any(|key| route.table.get(key).is_some());
         let own: Vec<_> = route.table.entries.iter().filter(|(key, _)| KEYS.contains(&key.as_str())).collect();
         let is_same =
@@ -186,12 +179,8 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     is_complete
 }
 
-fn passwords<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
-    settings: &Scope<'tree>,
-    table: &mut Table,
-) -> bool {
+fn passwords<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
+    let server = position.server;
     let Some(realm) = settings.nearest_one("auth_basic") else { return true };
     server.notes().translated(realm);
     let file = settings.nearest_one("auth_basic_user_file");
@@ -206,7 +195,7 @@ fn passwords<'tree>(
         server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
         return false;
     };
-    let name = flow.variables.resolve(&flow.filled(&Text::of(name)), Use::Message).unwrap_or_default();
+    let name = position.text(name, Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
         server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
         return false;
@@ -302,11 +291,6 @@ fn copied_fields<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> 
         }
     }
     [copied, answered]
-}
-
-/// The field of a decision that an `auth_request_set` takes.
-pub(crate) fn decided_field(set: &Directive) -> Option<String> {
-    set.word(1)?.strip_prefix("$upstream_http_").map(super::super::condition::field_name)
 }
 
 /// `limit_except`, whose other methods nginx refuses with 403.

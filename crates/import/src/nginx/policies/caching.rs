@@ -1,8 +1,8 @@
 //! Caches of responses.
 
 use super::super::{
-    flow::Flow,
     handler::{Handler, HandlerKind},
+    position::Position,
     scope::Scope,
     server::Server,
     text::Text,
@@ -15,12 +15,12 @@ use crate::{
 
 /// Sets whether and how responses are cached.
 pub(crate) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
     settings: &Scope<'tree>,
     handler: &Handler,
     table: &mut Table,
 ) {
+    let server = position.server;
     let family = match (handler.kind, handler.table.get("variables")) {
         (HandlerKind::Php, _) | (HandlerKind::Proxy, Some(_)) => "fastcgi",
         (HandlerKind::Proxy, None) => "proxy",
@@ -33,11 +33,11 @@ pub(crate) fn set<'tree>(
     if zone.word(0) == Some("off") {
         return;
     }
-    server.import.use_cache(zone);
+    server.import.use_cache();
     let mut cache = Table::default();
     validity(server, settings, &name("_valid"), &mut cache);
     stale(server, settings, &name("_use_stale"), settings.is_on(&name("_background_update")), &mut cache);
-    bypass(server, flow, settings, &[&name("_bypass"), &name("_no_cache"), &format!("{family}_no_cache")], &mut cache);
+    bypass(position, settings, &[&name("_bypass"), &name("_no_cache"), &format!("{family}_no_cache")], &mut cache);
     if let Some(ignored) = settings.nearest_one(&format!("{family}_ignore_headers")) {
         notes.translated(ignored);
         let fields = ignored.texts().filter(|field| {
@@ -134,22 +134,17 @@ fn stale<'tree>(
     }
 }
 
-fn bypass<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
-    settings: &Scope<'tree>,
-    names: &[&str],
-    cache: &mut Table,
-) {
+fn bypass<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, names: &[&str], cache: &mut Table) {
+    let server = position.server;
     let mut parts: Vec<String> = Vec::new();
     for directive in names.iter().flat_map(|name| settings.nearest(name)) {
         for word in directive.texts() {
-            let text = flow.filled(&Text::of(word));
+            let text = position.filled(word);
             let part = match text.variable().and_then(|name| name.split_once('_')) {
                 Some(("cookie", name)) => Some(format!("cookie:{name}")),
                 Some(("arg", name)) => Some(format!("query:{name}")),
                 Some(("http", name)) => Some(format!("header:{}", super::super::condition::field_name(name))),
-                _ if text.variable().is_some_and(|name| flow.variables.has_map(name)) => {
+                _ if text.variable().is_some_and(|name| position.variables.has_map(name)) => {
                     text.variable().map(|name| format!("variable:{name}"))
                 }
                 _ if text.literal().is_some_and(|text| text.is_empty() || text == "0") => None,

@@ -1,11 +1,10 @@
 //! Pages of errors.
 
 use super::super::{
-    flow::Flow,
     handler::{Handler, HandlerKind},
+    position::Position,
     scope::Scope,
-    server::Server,
-    text::{Text, Use},
+    text::Use,
 };
 use crate::{
     grammar::directive::Directive,
@@ -14,12 +13,12 @@ use crate::{
 
 /// Sets the pages of errors.
 pub(crate) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
     settings: &Scope<'tree>,
     handler: &Handler,
     table: &mut Table,
 ) {
+    let server = position.server;
     let mut pages: Vec<(String, Value)> = Vec::new();
     for directive in settings.nearest("error_page") {
         let target = directive.words.last().map(|word| word.text.as_str()).unwrap_or_default();
@@ -34,7 +33,7 @@ pub(crate) fn set<'tree>(
             server.notes().no_line(directive, "Serow passes on the redirect of the server that decides");
             continue;
         }
-        match page(server, flow, directive) {
+        match page(position, directive) {
             Ok((statuses, page)) => {
                 server.notes().translated(directive);
                 for status in statuses {
@@ -50,7 +49,7 @@ pub(crate) fn set<'tree>(
     let is_whole = pages.iter().any(|(status, _)| status.parse().is_ok_and(|status: u16| status >= 400));
     let has_errors = match handler.kind {
         HandlerKind::Redirect => false,
-        // A `return` with a text is no error that has a page.
+        // The text of a `return` replaces the page of an error.
         HandlerKind::Respond => {
             handler.table.get("body").is_none() && matches!(handler.table.get("status"), Some(Value::Number(400..)))
         }
@@ -71,7 +70,7 @@ pub(crate) fn set<'tree>(
 }
 
 /// The statuses of an `error_page`, and the page.
-fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> Result<(Vec<String>, Value), String> {
+fn page(position: &Position<'_, '_>, directive: &Directive) -> Result<(Vec<String>, Value), String> {
     let words: Vec<&str> = directive.texts().collect();
     let Some((target, before)) = words.split_last() else { return Err("it has no page".to_owned()) };
     let (answer, statuses) = match before.split_last() {
@@ -91,11 +90,11 @@ fn page(server: &Server<'_, '_>, flow: &Flow<'_, '_>, directive: &Directive) -> 
     let mut page = Vec::new();
     match target.strip_prefix('@') {
         Some(name) => {
-            server.import.use_named(server.directive, name);
+            position.server.use_for_errors(name);
             page.push(("route".to_owned(), Value::Text(name.to_owned())));
         }
         None => {
-            let path = flow.variables.resolve(&flow.filled(&Text::of(target)), Use::Message)?.written();
+            let path = position.text(target, Use::Message)?.written();
             let path = if path.starts_with(['/', '$']) { path } else { format!("/{path}") };
             if path.contains("$1") || path.starts_with('$') {
                 return Err("the page of an error has a path of its own, without captures".to_owned());

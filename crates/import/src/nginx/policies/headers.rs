@@ -2,11 +2,11 @@
 
 use super::{
     super::{
-        flow::Flow,
         handler::{Handler, HandlerKind},
+        position::Position,
         scope::Scope,
         server::Server,
-        text::{Text, Use},
+        text::Use,
     },
     files::{CacheControl, cache_control},
 };
@@ -17,12 +17,12 @@ use crate::{
 
 /// Sets the header fields of responses.
 pub(crate) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
+    position: &Position<'_, 'tree>,
     settings: &Scope<'tree>,
     handler: &mut Handler,
     table: &mut Table,
 ) {
+    let server = position.server;
     let (mut always, mut rules) = (Vec::new(), Vec::new());
     for field in settings.nearest("add_header") {
         let Some(name) = field.word(0) else { continue };
@@ -43,7 +43,7 @@ pub(crate) fn set<'tree>(
             }
             _ => {}
         }
-        match flow.variables.resolve(&flow.filled(&Text::of(field.word(1).unwrap_or_default())), Use::Response) {
+        match position.text(field.word(1).unwrap_or_default(), Use::Response) {
             Err(why) => server.notes().lost(field, why),
             Ok(value) => {
                 server.notes().translated(field);

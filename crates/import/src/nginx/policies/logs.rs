@@ -1,7 +1,7 @@
 //! Access logs.
 
 use super::super::{
-    flow::Flow,
+    position::Position,
     scope::Scope,
     server::Server,
     text::{Text, Use, Variables},
@@ -12,12 +12,8 @@ use crate::{
 };
 
 /// Sets the access log of a route; the log of the whole server is that of most routes.
-pub(crate) fn set<'tree>(
-    server: &Server<'_, 'tree>,
-    flow: &Flow<'_, 'tree>,
-    settings: &Scope<'tree>,
-    table: &mut Table,
-) {
+pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let server = position.server;
     let logs = settings.nearest("access_log");
     if logs.is_empty() {
         // nginx's own default is a file.
@@ -30,7 +26,7 @@ pub(crate) fn set<'tree>(
     }
     let mut values = Vec::new();
     for log in logs {
-        match value(server, &flow.variables, settings, log) {
+        match value(server, &position.variables, settings, log) {
             Ok(value) => {
                 server.notes().translated(log);
                 values.push(value);

@@ -1,0 +1,128 @@
+//! The routes of a server and of its locations, in their order.
+
+use super::{
+    content::Content,
+    flow::Flow,
+    handler::Handler,
+    locations::{Choice, Kind, Location},
+    matching::Match,
+    policies,
+    position::Position,
+    route::Route,
+    server::Server,
+    text::Variables,
+};
+use crate::settings::value::Value;
+
+/// How many named locations may lead to each other, as in nginx.
+const DEEPEST_NAMES: usize = 10;
+
+/// The routes of a server: of its paths, and those of the named locations that its error pages lead to.
+pub(super) fn of_server<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
+    let mut routes = of_paths(server);
+    // The routes of one of them can have error pages, too.
+    let mut number = 0;
+    while let Some(name) = server.error_location(number) {
+        match named_for_errors(server, &name) {
+            Ok(more) => routes.extend(more),
+            Err(why) => server.notes().lost(server.directive, why),
+        }
+        number += 1;
+    }
+    routes
+}
+
+fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
+    let variables = server.with_folder(&server.import.variables.borrow(), &server.scope);
+    let mut flow = Flow::new(Position { server, variables }, None);
+    let reaches_locations = flow.run(&server.scope, &Match::all());
+    let (mut routes, position) = (flow.routes, flow.position);
+    if !reaches_locations {
+        server.locations.iter().for_each(|location| server.unreached(location.directive));
+        return routes;
+    }
+    for choice in server.root.order() {
+        match choice {
+            Choice::Location(location, _) if location.is_unreachable() => server.unreached(location.directive),
+            Choice::Location(location, within) => {
+                let matching = Match::of(location, within);
+                routes.extend(of_location(server, location, &matching, &position.variables, 0));
+            }
+            Choice::AddSlash(location, path) => {
+                let mut route = Route::new(Match::exact(&path));
+                let handler = Handler::redirecting(format!("{path}/"), 301);
+                policies::set(&position, &location.scope, &handler, &mut route.table);
+                server.notes().translated(location.directive);
+                routes.push(route);
+            }
+        }
+    }
+    routes
+}
+
+/// The routes of a location for these requests.
+fn of_location<'a, 'tree>(
+    server: &'a Server<'a, 'tree>,
+    location: &'a Location<'tree>,
+    matching: &Match,
+    variables: &Variables,
+    depth: usize,
+) -> Vec<Route> {
+    let variables = server.with_folder(variables, &location.scope);
+    let content = Content { location, depth };
+    let mut flow = Flow::new(Position { server, variables }, Some(content));
+    if server.is_server(&location.scope) {
+        content.append(&mut flow, &location.scope, matching, false);
+    } else {
+        server.notes().translated(location.directive);
+        flow.run(&location.scope, matching);
+    }
+    let is_named = matches!(location.kind, Kind::Named(_));
+    if location.scope.nearest_one("internal").is_some() && !is_named {
+        close_to_clients(&mut flow, location, matching);
+    }
+    flow.routes
+}
+
+/// Makes the routes of a location internal, and adds the refusal that clients get.
+fn close_to_clients<'tree>(flow: &mut Flow<'_, 'tree>, location: &Location<'tree>, matching: &Match) {
+    let is_restricted = |route: &Route| policies::access::KEYS.iter().any(|key| route.table.get(key).is_some());
+    let lost = match () {
+        () if flow.routes.iter().any(Route::restarts) => Some("an internal location that leads to other locations"),
+        () if flow.routes.iter().any(is_restricted) => Some("access control of an internal location"),
+        () => None,
+    };
+    if let Some(lost) = lost {
+        flow.position.notes().lost(location.directive, format!("{lost} has no translation"));
+        flow.routes.clear();
+    }
+    flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+    let mut refusal = Route::new(matching.clone());
+    policies::set(&flow.position, &location.scope, &Handler::responding(404), &mut refusal.table);
+    flow.routes.push(refusal);
+}
+
+/// Appends the routes of a named location for these requests.
+pub(super) fn append_named(flow: &mut Flow<'_, '_>, name: &str, matching: &Match, depth: usize) -> Result<(), String> {
+    if depth >= DEEPEST_NAMES {
+        return Err(format!("named locations lead in a circle at @{name}"));
+    }
+    let server = flow.position.server;
+    let location = server.named(name)?;
+    flow.routes.extend(of_location(server, location, matching, &flow.position.variables, depth + 1));
+    Ok(())
+}
+
+/// The routes of a named location that error pages lead to.
+fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str) -> Result<Vec<Route>, String> {
+    let variables = server.import.variables.borrow();
+    let mut routes = of_location(server, server.named(name)?, &Match::all(), &variables, 1);
+    if routes.iter().any(Route::restarts) {
+        return Err(format!("@{name} leads to other locations, which a page of an error does not"));
+    }
+    for route in &mut routes {
+        route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
+        route.table.set("internal", Value::Bool(true));
+    }
+    Ok(routes)
+}
