@@ -14,6 +14,8 @@ mod deadline;
 mod difference;
 mod exchange;
 mod folder;
+#[cfg(test)]
+mod memory;
 mod origin;
 mod outcome;
 mod printed;

@@ -74,34 +74,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
     use super::*;
-    use serow_import::grammar::reading::{self, Files};
-
-    struct Text(&'static str);
-
-    impl Files for Text {
-        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
-            Ok(self.0.as_bytes().to_vec())
-        }
-
-        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
-            Ok(Vec::new())
-        }
-    }
-
-    struct Made(String);
-
-    impl Files for Made {
-        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
-            Ok(self.0.clone().into_bytes())
-        }
-
-        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
-            Ok(Vec::new())
-        }
-    }
+    use crate::memory;
 
     fn words(directives: &[Directive]) -> Vec<Vec<String>> {
         let mut all = Vec::new();
@@ -116,17 +90,15 @@ mod tests {
     fn written_words_are_read_as_the_same_words() {
         let text = r#"a 'b c' "d\"e" f\.g; if ($x ~ "^/a{2}\\d$") { return 200 ""; } m { "~*^(\d+)\s" 'x\ny'; # no
             h ${v}z '#'; }"#;
-        let main = Path::new("nginx.conf");
-        let (directives, _) = reading::read(main, Path::new("/"), &Text(text)).expect("it is valid");
+        let directives = memory::directives(text);
         let printed = Printed::of(&directives, &|_, _| None);
-        let (again, _) = reading::read(main, Path::new("/"), &Made(printed.text.clone())).expect("it is valid");
+        let again = memory::directives(&printed.text);
         assert_eq!(words(&directives), words(&again), "{}", printed.text);
     }
 
     #[test]
     fn lines_lead_to_directives() {
-        let (directives, _) =
-            reading::read(Path::new("c"), Path::new("/"), &Text("a; b { c 'x\ny'; d; }")).expect("it is valid");
+        let directives = memory::directives("a; b { c 'x\ny'; d; }");
         let printed = Printed::of(&directives, &|_, _| None);
         let lines: Vec<_> = (1..=7).map(|line| printed.directive_of(line)).collect();
         assert_eq!(lines, [Some(0), Some(1), Some(2), Some(2), Some(3), None, None]);

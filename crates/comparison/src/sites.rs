@@ -175,28 +175,15 @@ impl<'tree> Location<'tree> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
     use super::*;
-    use serow_import::grammar::reading::{self, Files};
-
-    struct Text;
-
-    impl Files for Text {
-        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
-            let text = r"http { server { location / { } location = /a { } location /b/ { location ~ \.png$ { } }
-                location ^~ /c/ { } location ~ \.php$ { } location @d { } } }";
-            Ok(text.as_bytes().to_vec())
-        }
-
-        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
-            Ok(Vec::new())
-        }
-    }
+    use crate::memory;
 
     #[test]
     fn a_path_leads_to_its_location() {
-        let (directives, _) = reading::read(Path::new("c"), Path::new("/"), &Text).expect("it is valid");
+        let directives = memory::directives(
+            r"http { server { location / { } location = /a { } location /b/ { location ~ \.png$ { } }
+                location ^~ /c/ { } location ~ \.php$ { } location @d { } } }",
+        );
         let sites = of(&directives);
         for (path, words) in [
             ("/x", "/"),

@@ -200,26 +200,11 @@ const MAX_CHANGES: usize = 10;
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
     use super::*;
-    use crate::sites;
-    use serow_import::grammar::reading::{self, Files};
+    use crate::{memory, sites};
 
-    struct Text(&'static str);
-
-    impl Files for Text {
-        fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
-            Ok(self.0.as_bytes().to_vec())
-        }
-
-        fn matching(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
-            Ok(Vec::new())
-        }
-    }
-
-    fn changes(text: &'static str) -> Vec<Change> {
-        let (directives, _) = reading::read(Path::new("c"), Path::new("/"), &Text(text)).expect("it is valid");
+    fn changes(text: &str) -> Vec<Change> {
+        let directives = memory::directives(text);
         let sites = sites::of(&directives);
         of(&sites[0].locations[0], &directives, "h")
     }
