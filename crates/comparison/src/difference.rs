@@ -2,8 +2,9 @@
 
 pub(super) mod names;
 pub(super) mod reasons;
+pub(super) mod remarks;
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use self::names::Names;
 use super::{
@@ -21,8 +22,8 @@ pub struct Difference {
     pub nginx: String,
     /// Serow's value, or a dash.
     pub serow: String,
-    /// Why it is meant; nothing if it is not known to be.
-    pub reason: Option<&'static str>,
+    /// Why it is meant, or the remark of the report; nothing if it is not known.
+    pub reason: Option<Cow<'static, str>>,
 }
 
 /// A server's response, and what the origins got.

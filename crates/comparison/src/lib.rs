@@ -25,6 +25,7 @@ mod servers;
 mod sites;
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     error, fmt, fs,
     path::{Path, PathBuf},
@@ -40,10 +41,12 @@ use self::{
         Named, Side,
         names::Names,
         reasons::{Context, reason},
+        remarks::Remarks,
     },
     exchange::{Client, Outcome},
     folder::Folder,
     origin::Origins,
+    printed::Printed,
     rehearsal::Rehearsal,
     requests::Request,
     servers::Server,
@@ -122,7 +125,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
         .map_err(|message| ComparisonError::Server(format!("nginx refuses the configuration: {message}")))?;
     rehearsal.forget_unused_listeners();
     let mut nginx = start_nginx(&programs.nginx, &folder, &rehearsal)?;
-    let mut serow = start_serow(&programs.serow, &folder, &rehearsal)?;
+    let (mut serow, remarks) = start_serow(&programs.serow, &folder, &rehearsal)?;
     let requests = requests::of(&rehearsal);
     let sites = sites::of(&rehearsal.directives);
     let names = Names::new(&rehearsal, origins.ports(), &original);
@@ -148,10 +151,15 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
         ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
         let site = sites.get(rehearsal.site_of(request));
-        let location = site.and_then(|site| site.locations.get(site.location_of(request.path())));
+        let reached = site.map(|site| site.reached_from(site.location_of(request.path()))).unwrap_or_default();
+        let reached: Vec<&Location<'_>> =
+            site.into_iter().flat_map(|site| reached.iter().filter_map(|number| site.locations.get(*number))).collect();
+        let location = reached.first().copied();
         for difference in &mut differences {
             let context = context(&sites, location, request, sides, difference, &named);
-            difference.reason = reason(difference, request, context);
+            difference.reason = reason(difference, request, context)
+                .map(Cow::Borrowed)
+                .or_else(|| remarks.reason(difference, &reached).map(Cow::Owned));
         }
         let scheme = if listener.is_tls { "https" } else { "http" };
         comparison.add(request.curl(scheme, listener.port), location.and_then(Location::directive), differences);
@@ -166,8 +174,8 @@ fn start_nginx(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
     Server::start("nginx", &mut command, folder.path().join("nginx/output"), &ports).map_err(ComparisonError::Server)
 }
 
-/// Starts Serow with the settings that the import makes from nginx's file, on its own ports.
-fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result<Server, ComparisonError> {
+/// Starts Serow with the settings that the import makes from nginx's file, on its own ports. Returns the import's remarks, too.
+fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result<(Server, Remarks), ComparisonError> {
     let path = |name: &str| folder.path().join(name);
     let (of_nginx, of_serow) = (format!("{}/", path("nginx").display()), format!("{}/", path("serow").display()));
     let change = |name: &str, word: &str| {
@@ -178,14 +186,18 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
         }
     };
     let conf = path("serow/nginx.conf");
-    fs::write(&conf, printed::Printed::of(&rehearsal.directives, &change).text)?;
+    let printed = Printed::of(&rehearsal.directives, &change);
+    fs::write(&conf, &printed.text)?;
     let imported = serow_import::nginx(&conf, folder.path(), &Disk)?;
+    let remarks = Remarks::of(&imported.report, &printed);
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
     let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
     let mut command = Command::new(program);
     command.arg("run").arg("--config").arg(&settings).current_dir(path("serow"));
-    Server::start("Serow", &mut command, path("serow/output"), &ports).map_err(ComparisonError::Server)
+    Server::start("Serow", &mut command, path("serow/output"), &ports)
+        .map(|server| (server, remarks))
+        .map_err(ComparisonError::Server)
 }
 
 /// The fields and variables that a configuration names.

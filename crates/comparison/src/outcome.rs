@@ -1,6 +1,6 @@
 //! The outcome of a comparison, and its text.
 
-use std::{collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use super::Difference;
 use serow_import::grammar::directive::Directive;
@@ -12,10 +12,10 @@ pub struct Comparison {
     pub requests: usize,
     /// The number of requests with the same response.
     pub same: usize,
-    /// The number of requests whose responses differ in what is meant.
+    /// The number of requests whose responses only differ for known reasons.
     pub explained: usize,
     /// How many differences have a reason, by the reason.
-    pub reasons: BTreeMap<&'static str, usize>,
+    pub reasons: BTreeMap<Cow<'static, str>, usize>,
     /// The requests whose responses differ otherwise.
     pub findings: Vec<Finding>,
     /// The number of requests that the limits leave out.
@@ -51,8 +51,8 @@ impl Comparison {
             self.same += 1;
             return;
         }
-        for reason in differences.iter().filter_map(|difference| difference.reason) {
-            *self.reasons.entry(reason).or_default() += 1;
+        for reason in differences.iter().filter_map(|difference| difference.reason.as_ref()) {
+            *self.reasons.entry(reason.clone()).or_default() += 1;
         }
         let differences: Vec<Difference> =
             differences.into_iter().filter(|difference| difference.reason.is_none()).collect();
@@ -128,7 +128,7 @@ impl fmt::Display for Comparison {
             writeln!(formatter)?;
         }
         if !self.reasons.is_empty() {
-            writeln!(formatter, "Differences that are meant:")?;
+            writeln!(formatter, "Differences with a known reason:")?;
             let mut reasons: Vec<_> = self.reasons.iter().collect();
             reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             reasons.iter().try_for_each(|(reason, count)| writeln!(formatter, "  {count:>5}  {reason}"))?;
@@ -136,7 +136,7 @@ impl fmt::Display for Comparison {
         }
         write!(
             formatter,
-            "{} requests: {} responses are the same, {} differ in what is meant, {} differ without a known reason.",
+            "{} requests: {} responses are the same, {} differ for a known reason, {} differ without a known reason.",
             self.requests,
             self.same,
             self.explained,
@@ -172,6 +172,7 @@ mod tests {
     use super::*;
 
     fn difference(reason: Option<&'static str>) -> Difference {
+        let reason = reason.map(Cow::Borrowed);
         Difference { part: "status".to_owned(), nginx: "200".to_owned(), serow: "404".to_owned(), reason }
     }
 

@@ -82,6 +82,30 @@ impl Site<'_> {
         found
     }
 
+    /// The number of a location, and those of the locations that its files and errors lead to.
+    pub(super) fn reached_from(&self, location: usize) -> Vec<usize> {
+        let mut reached = vec![location];
+        let mut next = 0;
+        while let Some(current) = reached.get(next).and_then(|number| self.locations.get(*number)) {
+            next += 1;
+            let steps = ["try_files", "error_page", "rewrite"].into_iter().flat_map(|name| current.nearest(name));
+            for target in steps.filter_map(|step| match step.name() {
+                "rewrite" => step.word(1),
+                _ => step.texts().last(),
+            }) {
+                let found = match target.strip_prefix('@') {
+                    Some(_) => self.locations.iter().position(|location| location.name() == Some(target)),
+                    None if target.starts_with('/') => {
+                        Some(self.location_of(target.split(['?', '$']).next().unwrap_or_default()))
+                    }
+                    None => None,
+                };
+                reached.extend(found.filter(|found| !reached.contains(found)));
+            }
+        }
+        reached
+    }
+
     /// The best location among those directly in another.
     fn best_in(&self, outer: usize, path: &str) -> Option<usize> {
         let depth = self.locations.get(outer)?.around.len();
@@ -137,6 +161,11 @@ impl<'tree> Location<'tree> {
     /// Its own directive.
     pub(super) fn directive(&self) -> Option<&'tree Directive> {
         self.around.last().copied()
+    }
+
+    /// The name of a named location, with its @.
+    fn name(&self) -> Option<&'tree str> {
+        self.directive().and_then(|directive| directive.word(0)).filter(|word| word.starts_with('@'))
     }
 
     /// The directives of this name of the innermost block that has any.

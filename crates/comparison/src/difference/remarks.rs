@@ -1,0 +1,158 @@
+//! The remarks of the import's report that explain a difference.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{printed::Printed, sites::Location},
+    Difference,
+};
+use serow_import::{
+    grammar::directive::Directive,
+    report::{Outcome, Report},
+};
+
+/// The remarks of a report, by the number of their directive.
+#[derive(Debug, Default)]
+pub(in super::super) struct Remarks {
+    of_directives: HashMap<usize, Vec<Remark>>,
+}
+
+/// A remark about a directive.
+#[derive(Debug)]
+struct Remark {
+    /// Whether the directive is not translated; otherwise it differs.
+    is_lost: bool,
+    why: String,
+}
+
+impl Remarks {
+    /// The remarks of a report about the configuration that was printed.
+    pub(in super::super) fn of(report: &Report, printed: &Printed) -> Self {
+        let mut remarks = Self::default();
+        for line in &report.lines {
+            let (is_lost, why) = match &line.outcome {
+                Outcome::Lost(why) => (true, why.clone()),
+                Outcome::Differs(why) => (false, why.clone()),
+                Outcome::Translated | Outcome::NoLine(_) => continue,
+            };
+            if let Some(number) = printed.directive_of(line.place.line as usize) {
+                remarks.of_directives.entry(number).or_default().push(Remark { is_lost, why });
+            }
+        }
+        remarks
+    }
+
+    /// The remark that explains a difference in the responses to a request, as a line of the report.
+    ///
+    /// `locations` are the one that gets the request, and those of the same server that it leads to.
+    pub(in super::super) fn reason(&self, difference: &Difference, locations: &[&Location<'_>]) -> Option<String> {
+        let own = || locations.iter().flat_map(|location| location.around.iter().rev());
+        let is_closed = matches!(difference.part.as_str(), "status" | "response")
+            && ["501", "403"].iter().any(|status| difference.serow.starts_with(status));
+        if is_closed && let Some(lost) = own().find_map(|block| self.find(block, &|_, remark| remark.is_lost)) {
+            return Some(lost);
+        }
+        own().find_map(|block| self.find(block, &|directive, _| concerns(directive, &difference.part)))
+    }
+
+    /// The first remark about a block and the directives in it, but not about those of blocks that have requests of their own.
+    fn find(&self, block: &Directive, is_right: &impl Fn(&Directive, &Remark) -> bool) -> Option<String> {
+        let own = self.of_directives.get(&block.number).into_iter().flatten();
+        if let Some(remark) = own.into_iter().find(|remark| is_right(block, remark)) {
+            let outcome = if remark.is_lost { "is not translated" } else { "differs" };
+            return Some(format!("the report says: {} {outcome}: {}", block.quoted(), remark.why));
+        }
+        let inner = block.children().iter().filter(|inner| !matches!(inner.name(), "server" | "location"));
+        inner.into_iter().find_map(|inner| self.find(inner, is_right))
+    }
+}
+
+/// Whether a directive decides about a part of responses, or of the requests that origins get.
+fn concerns(directive: &Directive, part: &str) -> bool {
+    let names = |name: &str| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case(name));
+    match (part.strip_prefix("origin: "), directive.name()) {
+        (Some("host"), "proxy_set_header" | "grpc_set_header") => names("host"),
+        (Some("target" | "server" | "method" | "length" | "protocol"), name) => STEPS.contains(&name),
+        (Some(field), "proxy_set_header" | "grpc_set_header" | "fastcgi_param" | "uwsgi_param" | "scgi_param") => {
+            names(field)
+        }
+        (Some("SCRIPT_NAME" | "SCRIPT_FILENAME" | "PATH_INFO" | "QUERY_STRING" | "DOCUMENT_ROOT"), name) => {
+            STEPS.contains(&name)
+        }
+        (Some(_), _) => false,
+        (None, name) => match part {
+            "status" | "response" | "body" | "location" | "origin" => STEPS.contains(&name),
+            "cache-control" | "expires" => name == "expires" || name == "add_header" && names(part),
+            field => matches!(name, "add_header" | "more_set_headers") && names(field),
+        },
+    }
+}
+
+/// The directives that decide which response a request gets.
+const STEPS: &[&str] = &[
+    "alias",
+    "allow",
+    "auth_request",
+    "break",
+    "default_type",
+    "deny",
+    "error_page",
+    "fastcgi_pass",
+    "fastcgi_split_path_info",
+    "grpc_pass",
+    "if",
+    "index",
+    "internal",
+    "limit_except",
+    "location",
+    "proxy_intercept_errors",
+    "proxy_pass",
+    "proxy_redirect",
+    "return",
+    "rewrite",
+    "root",
+    "satisfy",
+    "scgi_pass",
+    "set",
+    "try_files",
+    "uwsgi_pass",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{memory, sites};
+    use serow_import::report::Line;
+
+    fn difference(part: &str, serow: &str) -> Difference {
+        Difference { part: part.to_owned(), nginx: "200".to_owned(), serow: serow.to_owned(), reason: None }
+    }
+
+    #[test]
+    fn a_remark_explains_differences_of_its_own_location_and_subject() {
+        let directives =
+            memory::directives("http { server { location /a { js_content x; } location /b { add_header X $y; } } }");
+        let printed = Printed::of(&directives, &|_, _| None);
+        let line = |number: usize, outcome: Outcome| {
+            let line = printed.lines.iter().position(|line| *line == Some(number)).expect("it is printed") + 1;
+            let mut place = directives[0].place.clone();
+            place.line = u32::try_from(line).expect("it is short");
+            Line { place, directive: String::new(), outcome }
+        };
+        let sites = sites::of(&directives);
+        let location = |path: &str| &sites[0].locations[sites[0].location_of(path)];
+        let number = |path: &str| location(path).directive().expect("it has one").children()[0].number;
+        let lines = vec![
+            line(number("/a"), Outcome::Lost("no njs".to_owned())),
+            line(number("/b"), Outcome::Differs("no $y".to_owned())),
+        ];
+        let remarks = Remarks::of(&Report { lines }, &printed);
+        let reason = |path: &str, part: &str, serow: &str| remarks.reason(&difference(part, serow), &[location(path)]);
+        assert!(reason("/a", "status", "501").is_some_and(|reason| reason.contains("js_content x is not translated")));
+        assert_eq!(reason("/a", "status", "404"), None);
+        assert_eq!(reason("/b", "status", "501"), None);
+        assert!(reason("/b", "x", "–").is_some_and(|reason| reason.ends_with("add_header X $y differs: no $y")));
+        assert_eq!(reason("/b", "etag", "–"), None);
+        assert_eq!(reason("/c", "x", "–"), None);
+    }
+}
