@@ -44,6 +44,8 @@ pub(crate) struct Access<'a> {
     found: RefCell<Found>,
     /// Whether clients may have certificates.
     has_client_authorities: bool,
+    /// The variables of the settings file.
+    scope: Scope,
 }
 
 /// The parts of the server that access control needs.
@@ -106,6 +108,7 @@ impl<'a> Access<'a> {
             queue: PasswordQueue::new(),
             found: RefCell::default(),
             has_client_authorities,
+            scope: scope.clone(),
         };
         for LimitTable { settings, place } in limits {
             let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));

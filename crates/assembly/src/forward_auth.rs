@@ -7,18 +7,19 @@ use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
 use serow_message::{KnownHeader, Target, TargetForm};
 use serow_site::{ForwardAuth, ForwardAuthSettings};
+use serow_variables::Scope;
 
-use crate::{access::is_user_field, proxying::Proxying};
+use crate::{access::is_user_field, proxy, proxying::Proxying};
 
 /// The server that this table names; nothing where something is wrong, which is noted.
 pub(crate) fn of(
     table: &ForwardAuthTable,
     place: &Place,
-    trust: &Arc<TrustedProxies>,
+    (trust, scope): (&Arc<TrustedProxies>, &Scope),
     proxying: &Proxying<'_>,
     problems: &Problems,
 ) -> Option<ForwardAuth> {
-    let ForwardAuthTable { to, copy, copy_response, user, timeout, cache, cache_key } = table;
+    let ForwardAuthTable { to, set_header, copy, copy_response, user, timeout, cache, cache_key } = table;
     let noted = |problem| problems.add(problem);
     let (server, path) = parts(to);
     let target = Target::parse(path.clone().into(), false).ok().filter(|target| target.form() == TargetForm::Origin);
@@ -27,6 +28,8 @@ pub(crate) fn of(
         let text = format!("{path:?} is not a path: write it as in \"127.0.0.1:9091/api/verify\"");
         noted(Problem::of_value(place.key("to"), text));
     }
+    let set_header =
+        proxy::header_texts("set-header", set_header, scope).map_err(|error| noted(error.problem(place))).ok();
     let proxy = proxying.asking(server, timeout, &place.key("to"));
     let fields = |names: &Option<Vec<String>>, key: &str, is_right: fn(&str) -> bool| {
         let names = names.as_deref().unwrap_or_default();
@@ -66,7 +69,9 @@ pub(crate) fn of(
     };
     let (copy, copy_response, user) = (copy?, copy_response?, user?);
     let (cache, trust) = (cache.map_or(Duration::ZERO, |span| span.0), Arc::clone(trust));
-    let settings = ForwardAuthSettings { target: target?, copy, copy_response, user, timeout, cache, cache_key, trust };
+    let (target, set_header) = (target?, set_header?);
+    let settings =
+        ForwardAuthSettings { target, set_header, copy, copy_response, user, timeout, cache, cache_key, trust };
     Some(ForwardAuth::new(settings, proxy?))
 }
 

@@ -98,18 +98,25 @@ fn texts_to_set(
     scope: &Scope,
 ) -> Result<(Vec<FieldText>, Vec<Field>), SettingError> {
     let (mut texts, mut others) = (Vec::new(), Vec::new());
-    for (number, Field { name, value }) in fields.iter().enumerate() {
+    for (name, text) in header_texts(key, &fields, scope)? {
+        match text.constant() {
+            Some(value) => others.push(Field { value: value.to_owned(), name }),
+            None => texts.push((name, text)),
+        }
+    }
+    Ok((texts, others))
+}
+
+/// Fields that may be set, with the texts that they are set to.
+pub(crate) fn header_texts(key: &'static str, fields: &[Field], scope: &Scope) -> Result<Vec<FieldText>, SettingError> {
+    let text = |(number, Field { name, value }): (usize, &Field)| {
         let before = fields.iter().take(number).map(|field| (&field.name, &field.value));
         HeaderChanges::with_variables(before.chain([(name, value)]), scope)
             .map_err(|error| SettingError::new(key, format!("`{key}`: {error}")).of_element(number))?;
         // It was parsed a line above.
-        let text = Text::parse(value, scope).unwrap_or_default();
-        match text.constant() {
-            Some(value) => others.push(Field { name: name.clone(), value: value.to_owned() }),
-            None => texts.push((name.clone(), text)),
-        }
-    }
-    Ok((texts, others))
+        Ok((name.clone(), Text::parse(value, scope).unwrap_or_default()))
+    };
+    fields.iter().enumerate().map(text).collect()
 }
 
 /// Fields that may be set.

@@ -252,6 +252,7 @@ fn context(
         is_added: named.response.contains(&difference.part),
         is_of_origin: !sides[0].received.is_empty(),
         is_of_serows_origin: !sides[1].received.is_empty(),
+        asks: nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off")),
         caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
     }
 }

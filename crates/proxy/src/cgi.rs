@@ -26,7 +26,7 @@ pub(crate) fn variables(request: &Request, settings: &ForwardingSettings) -> Res
     let headers = request_head::of_script(request, settings);
     let trusted = &settings.forwarded.trusted;
     let mut variables = cgi_variables(request, &headers, trusted).map_err(|error| status_of(&error))?;
-    for (name, value) in request_head::filled(&settings.cgi_variables, trusted, request) {
+    for (name, value) in request_head::field_values(&settings.cgi_variables, trusted, request) {
         variables.set(name, value).map_err(|error| status_of(&error))?;
     }
     Ok(variables)

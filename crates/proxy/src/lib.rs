@@ -95,6 +95,7 @@ pub use self::{
     control::ControlError,
     proxy::Proxy,
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},
+    request_head::{field_values, set_field},
     server::{Administration, Server},
     settings::{
         Balancing, CheckKind, CheckSettings, CheckStart, CrashSettings, ForwardingSettings, ForwardingTimeouts,

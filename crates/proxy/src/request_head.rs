@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serow_gateway::{RequestSummary, ReservedFields, TrailerRule, with_prefixes};
+use serow_gateway::{FieldNames, RequestSummary, ReservedFields, TrailerRule, with_prefixes};
 use serow_message::{
     ConstantField, Headers, KnownHeader, KnownNames, Method, OnUpgrade, Request, RequestClient, RequestHead,
     ServerAddress, StatusCode, Target, TrustedProxies, Version, hop_by_hop,
@@ -58,7 +58,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
     let hops = hops_left(request)?;
-    let texts = filled(&settings.request_texts, &settings.forwarded.trusted, request);
+    let texts = field_values(&settings.request_texts, &settings.forwarded.trusted, request);
     let received = mem::take(&mut request.target);
     let authority = received.authority().map(str::to_owned);
     let target = received.into_origin_form(request.method == Method::OPTIONS);
@@ -93,7 +93,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     }
     let host = decide_host(&mut headers, settings);
     for (name, value) in &texts {
-        set_text(name, value, &mut headers, settings);
+        set_field(name, value, &mut headers, settings.field_names);
     }
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
     let reserved = request.extensions.get::<ReservedFields>().cloned().unwrap_or_default();
@@ -108,8 +108,8 @@ pub(crate) fn of_script(request: &Request, settings: &ForwardingSettings) -> Hea
     let named = hop_by_hop::Named::of(&headers);
     headers.remove_names(REMOVED, |name| !named.covers_extension(name));
     let _ = decide_host(&mut headers, settings);
-    for (name, value) in &filled(&settings.request_texts, &settings.forwarded.trusted, request) {
-        set_text(name, value, &mut headers, settings);
+    for (name, value) in &field_values(&settings.request_texts, &settings.forwarded.trusted, request) {
+        set_field(name, value, &mut headers, settings.field_names);
     }
     headers
 }
@@ -175,7 +175,8 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
 }
 
 /// The values of texts with variables, taken from the request as the client sent it.
-pub(crate) fn filled<'s>(
+#[must_use]
+pub fn field_values<'s>(
     texts: &'s [(String, Text)],
     trusted: &TrustedProxies,
     request: &Request,
@@ -195,9 +196,9 @@ pub(crate) fn filled<'s>(
     texts.iter().map(fill).collect()
 }
 
-/// Sets a field, or removes it, as [`apply`] does.
-fn set_text(name: &str, value: &[u8], headers: &mut Headers, settings: &ForwardingSettings) {
-    settings.field_names.remove_look_alikes(name, headers);
+/// Sets a field that is not one of the connection, or removes it if the value is empty.
+pub fn set_field(name: &str, value: &[u8], headers: &mut Headers, names: FieldNames) {
+    names.remove_look_alikes(name, headers);
     match value.trim_ascii() {
         b"" => drop(headers.remove(name)),
         // The name was tried when it was read, and the value has no control characters.

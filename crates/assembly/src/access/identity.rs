@@ -64,7 +64,7 @@ impl Access<'_> {
             Some(OrOff::Off) => Some(None),
             Some(OrOff::On(table)) => {
                 let place = place.key("forward-auth");
-                forward_auth::of(table, &place, &self.trust, self.proxying, self.problems).map(Some)
+                forward_auth::of(table, &place, (&self.trust, &self.scope), self.proxying, self.problems).map(Some)
             }
         }
     }

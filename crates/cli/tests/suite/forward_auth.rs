@@ -99,6 +99,26 @@ fn authelia_leads_to_its_portal_and_names_users() {
 }
 
 #[test]
+fn fields_that_are_set_replace_those_of_the_client() {
+    let set = "forward-auth = { to = \"{to}/api\", set-header = [\"Host: auth.example\", \"X-Original-URI: $request_uri\", \
+               \"X-Cookie: $cookie_authelia_session\", \"User-Agent:\", \"Accept: $$x\"] }\n";
+    let settings = format!("[[site]]\n{set}[[site.route]]\npath = \"/*\"\nproxy = {{ servers = \"{{origin}}\" }}");
+    let guarded = Guarded::start(authelia, &settings);
+    let forged = "X-Original-URI: /public\r\nx_original_uri: /public\r\nUser-Agent: test\r\nAccept: text/html\r\n";
+    let user = guarded.ask("/a%20b?c=d", &format!("{forged}Cookie: authelia_session=alice\r\n"));
+    assert_eq!(user.status(), 200);
+    let question = guarded.questions.recv_timeout(TIMEOUT).unwrap();
+    for line in ["host: auth.example", "x-original-uri: /a%20b?c=d", "x-cookie: alice", "accept: $x"] {
+        assert_eq!(question.matches(&format!("\r\n{line}\r\n")).count(), 1, "{line} in {question}");
+    }
+    for name in ["user-agent", "/public", "host: localhost\r\n"] {
+        assert!(!question.replace("x-forwarded-host: localhost", "").contains(name), "{name} in {question}");
+    }
+    // The request itself keeps the client's fields.
+    assert!(user.text().contains("user-agent: test"), "{}", user.text());
+}
+
+#[test]
 fn clients_cannot_name_users_in_any_spelling() {
     let guarded = Guarded::start(authelia, AUTHELIA);
     let forged = "Remote-User: admin\r\nREMOTE-USER: admin\r\nRemote_User: admin\r\nremote_user: admin\r\n\

@@ -25,6 +25,8 @@ pub(in super::super) struct Context {
     pub(in super::super) is_of_serows_origin: bool,
     /// Whether the location stores responses.
     pub(in super::super) caches: bool,
+    /// Whether the location asks another server about its requests.
+    pub(in super::super) asks: bool,
 }
 
 /// The reason for a difference, if it is meant.
@@ -174,6 +176,14 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
             Some("applications get encoded letters as they were sent")
         }
         name if name.ends_with("port") && is_number(nginx) && is_number(serow) => Some("the client has another port"),
+        "x-forwarded-for" | "x-forwarded-method" | "x-forwarded-uri" | "x-original-url" | "x-original-method"
+            if context.asks && nginx == "–" =>
+        {
+            Some("the server of `forward-auth` gets the fields that all such servers know")
+        }
+        "content-type" | "range" | "if-modified-since" | "if-none-match" if context.asks && serow == "–" => {
+            Some("the server of `forward-auth` gets no fields about a body or a stored copy")
+        }
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
         "x-forwarded-proto" if nginx == "–" => Some("X-Forwarded-Proto is sent with X-Forwarded-For"),
         "DOCUMENT_URI" | "PATH_TRANSLATED" if serow == "–" => {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Span, Switchable};
+use crate::values::{Field, Span, Switchable};
 
 /// Another server that decides about requests.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -14,6 +14,14 @@ pub struct ForwardAuthTable {
     ///
     /// In place of a server, the name of an [[upstream]]: authelia/api/verify. Without a path, it is /.
     pub to: String,
+
+    /// Header fields of the requests to it: 'Name: value', one, or several in an array [default: none]
+    ///
+    /// They replace those of the client, and those that Serow writes. A value can have variables, as in
+    /// 'X-Original-URI: $request_uri', with the values of the request that it decides about; $$ is a dollar. An empty
+    /// value removes the field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_header: Vec<Field>,
 
     /// Header fields of its response that the request gets, such as Remote-User [default: none]
     ///

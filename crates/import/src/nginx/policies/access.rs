@@ -13,7 +13,7 @@ pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>
     let server = position.server;
     let mut is_complete = addresses(server, settings, table);
     is_complete &= passwords(position, settings, table);
-    is_complete &= decisions(server, settings, table);
+    is_complete &= decisions(position, settings, table);
     is_complete &= methods(server, settings, table);
     is_complete &= !has_other_control(server, settings);
     if !is_complete {
@@ -207,7 +207,8 @@ fn passwords<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
 }
 
 /// `auth_request`: a location that passes its requests to the server that decides.
-fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
+fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) -> bool {
+    let server = position.server;
     let Some(request) = settings.nearest_one("auth_request") else { return true };
     let path = request.word(0).unwrap_or_default();
     if path == "off" {
@@ -236,6 +237,10 @@ fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     server.notes().translated(request);
     server.notes().translated(pass);
     let mut auth = vec![("to".to_owned(), Value::Text(to))];
+    let set = decision_fields(position, &location.scope, address);
+    if !set.is_empty() {
+        auth.push(("set-header".to_owned(), Value::texts(set)));
+    }
     let [copied, answered] = copied_fields(server, settings);
     if !copied.is_empty() {
         auth.push(("copy".to_owned(), Value::list(copied)));
@@ -245,6 +250,49 @@ fn decisions<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     }
     table.set("forward-auth", Value::Table(auth));
     true
+}
+
+/// Fields of the requests to the server that decides, without those that Serow sends in any case.
+fn decision_fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str) -> Vec<String> {
+    let notes = position.notes();
+    let mut set = Vec::new();
+    // The host that nginx sends by default.
+    let mut host = Some(format!("Host: {address}"));
+    for field in settings.nearest("proxy_set_header") {
+        let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
+        let name_lower = name.to_ascii_lowercase();
+        if name_lower == "host" {
+            host = None;
+        }
+        let filled = position.filled(value);
+        if is_sent_to_decide(&name_lower, &filled.written()) {
+            notes.translated(field);
+            continue;
+        }
+        match position.variables.resolve(&filled, Use::Message) {
+            Ok(value) => {
+                notes.translated(field);
+                set.push(format!("{name}: {}", value.written()).trim_end().to_owned());
+            }
+            Err(why) => notes.lost(field, why),
+        }
+    }
+    host.into_iter().chain(set).collect()
+}
+
+/// Whether Serow sends a field with this value to a server that decides, or frames requests by it.
+fn is_sent_to_decide(name: &str, value: &str) -> bool {
+    let hosts = ["$host", "$http_host"];
+    match name {
+        "connection" | "upgrade" | "keep-alive" | "te" | "content-length" | "transfer-encoding" | "expect" => true,
+        "host" | "x-forwarded-host" => hosts.contains(&value),
+        "x-forwarded-method" | "x-original-method" => value == "$request_method",
+        "x-forwarded-proto" => matches!(value, "$scheme" | "$http_x_forwarded_proto"),
+        "x-forwarded-uri" => value == "$request_uri",
+        "x-forwarded-for" => matches!(value, "$remote_addr" | "$proxy_add_x_forwarded_for"),
+        "x-original-url" => hosts.iter().any(|host| value == format!("$scheme://{host}$request_uri")),
+        _ => false,
+    }
 }
 
 /// Fields of the decision that the request gets, and those that the client gets: `auth_request_set $user

@@ -21,6 +21,7 @@ use serow_gateway::{TrustedProxies, error_page};
 use serow_message::{Body, Request, StatusCode, Target};
 use serow_net::{WarningPace, monotonic};
 use serow_proxy::Proxy;
+use serow_variables::Text;
 use tokio::{task::spawn_local, time::timeout};
 
 use self::{answer::Answer, decisions::Decisions};
@@ -31,6 +32,8 @@ use super::identity::Verdict;
 pub struct ForwardAuthSettings {
     /// The target of its requests: a path, perhaps with a query.
     pub target: Target,
+    /// Fields that its requests get, from the request that it decides about; one that is empty is removed.
+    pub set_header: Vec<(String, Text)>,
     /// Fields of its response that the request gets; those that clients send are removed.
     pub copy: Vec<Arc<str>>,
     /// Fields of its response that the client gets.
@@ -162,6 +165,7 @@ mod tests {
     pub(super) fn settings() -> ForwardAuthSettings {
         ForwardAuthSettings {
             target: Target::parse("/api/verify?rd=https://auth.example/".into(), false).unwrap(),
+            set_header: Vec::new(),
             copy: vec!["Remote-User".into(), "Remote-Groups".into()],
             copy_response: vec!["Set-Cookie".into()],
             user: Some("Remote-User".into()),

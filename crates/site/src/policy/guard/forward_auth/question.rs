@@ -3,6 +3,8 @@
 use serow_gateway::{FieldNames, Forwarded};
 use serow_message::{Body, Headers, KnownHeader, Method, Request, RequestHead, RequestId, Scheme, Target, Version};
 
+use serow_proxy::{field_values, set_field};
+
 use super::ForwardAuthSettings;
 
 /// The request that asks about this one; `None` for one that has no path, and so nothing that can be decided about.
@@ -28,6 +30,9 @@ pub(super) fn of(request: &Request, settings: &ForwardAuthSettings) -> Option<Re
     }
     values.append_to(&mut headers);
     describe(request.method.as_str(), &target, scheme, &mut headers)?;
+    for (name, value) in field_values(&settings.set_header, &settings.trust, request) {
+        set_field(name, &value, &mut headers, FieldNames::Any);
+    }
     let head = RequestHead { method: Method::GET, target: settings.target.clone(), version: Version::HTTP_11, headers };
     let mut question = Request::new(head, Body::empty(), request.connection().clone());
     if let Some(id) = RequestId::of(&request.extensions) {
