@@ -89,7 +89,7 @@ impl Rehearsal {
         let certificates = paths::certificates(&directives, prefix);
         let has_openssl = super::exchange::has_openssl();
         let certificate = match has_openssl && certificates.are_missing {
-            true => paths::generate_certificate(folder.path()),
+            true => paths::generate_certificate(folder.path(), &directives),
             false => None,
         };
         let mut making = Making {

@@ -88,7 +88,9 @@ impl Site<'_> {
         let mut next = 0;
         while let Some(current) = reached.get(next).and_then(|number| self.locations.get(*number)) {
             next += 1;
-            let steps = ["try_files", "error_page", "rewrite"].into_iter().flat_map(|name| current.nearest(name));
+            let steps = ["try_files", "error_page", "rewrite", "auth_request"]
+                .into_iter()
+                .flat_map(|name| current.nearest(name));
             for target in steps.filter_map(|step| match step.name() {
                 "rewrite" => step.word(1),
                 _ => step.texts().last(),

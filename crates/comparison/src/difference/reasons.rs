@@ -123,6 +123,12 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
         "cache-control" if matches!(context.status, 301 | 302 | 308 | 416) && serow == "–" => {
             Some("`expires` and `cache-control` of `files` are for files")
         }
+        "cache-control" if context.asks && matches!(serow, "private" | "no-store") => {
+            Some("a response that depends on `forward-auth` does not stay in shared caches")
+        }
+        "location" if context.is_of_origin && target_of(serow).is_some_and(|target| nginx.ends_with(target)) => {
+            Some("an application that gets the client's Host does not redirect to its own address")
+        }
         "cache-control" if context.lists => Some("a listing changes with each file"),
         _ if context.is_added && context.caches && (nginx, serow) == ("–", "BYPASS") => {
             Some("`$upstream_cache_status` is BYPASS also for methods that are not stored")
@@ -184,6 +190,9 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         "content-type" | "range" | "if-modified-since" | "if-none-match" if context.asks && serow == "–" => {
             Some("the server of `forward-auth` gets no fields about a body or a stored copy")
         }
+        "host" if nginx.strip_prefix(serow).is_some_and(|port| port.starts_with(':')) => {
+            Some("clients name the port in Host, if it is not the usual one")
+        }
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
         "x-forwarded-proto" if nginx == "–" => Some("X-Forwarded-Proto is sent with X-Forwarded-For"),
         "DOCUMENT_URI" | "PATH_TRANSLATED" if serow == "–" => {
@@ -194,6 +203,12 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         }
         _ => None,
     }
+}
+
+/// The path and query of a URL.
+fn target_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    rest.find('/').map(|start| &rest[start..])
 }
 
 fn is_number(text: &str) -> bool {

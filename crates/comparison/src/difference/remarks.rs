@@ -71,6 +71,10 @@ impl Remarks {
 fn concerns(directive: &Directive, part: &str) -> bool {
     let names = |name: &str| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case(name));
     match (part.strip_prefix("origin: "), directive.name()) {
+        // Its hosts have another server, or none.
+        (_, "server_name") => true,
+        (Some(_), "proxy_pass_request_headers") => true,
+        (Some("method"), "proxy_method") | (Some("length"), "proxy_pass_request_body") => true,
         (Some("host"), "proxy_set_header" | "grpc_set_header") => names("host"),
         (Some("target" | "server" | "method" | "length" | "protocol"), name) => STEPS.contains(&name),
         (Some(field), "proxy_set_header" | "grpc_set_header" | "fastcgi_param" | "uwsgi_param" | "scgi_param") => {

@@ -55,18 +55,37 @@ pub(super) fn certificates(directives: &[Directive], prefix: &Path) -> Certifica
 }
 
 /// A certificate that openssl makes for all names.
-pub(super) fn generate_certificate(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+pub(super) fn generate_certificate(folder: &Path, directives: &[Directive]) -> Option<(PathBuf, PathBuf)> {
     let (certificate, key) = (folder.join("certificate.pem"), folder.join("key.pem"));
     let mut command = Command::new("openssl");
     command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
     command
-        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout"])
+        .args(["-subj", "/CN=localhost", "-addext", &alternative_names(directives), "-keyout"])
         .arg(&key)
         .arg("-out")
         .arg(&certificate);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     (status.is_ok_and(|status| status.success())).then_some((certificate, key))
 }
+
+/// The certificate's `subjectAltName`, with the names of the servers: Serow looks at them where it refuses unknown names.
+fn alternative_names(directives: &[Directive]) -> String {
+    let is_name = |name: &&str| {
+        let rest = name.strip_prefix("*.").unwrap_or(name);
+        !rest.is_empty()
+            && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+            && !rest.starts_with('.')
+    };
+    let mut names: Vec<&str> = crate::sites::of(directives).iter().flat_map(|site| site.names.clone()).collect();
+    names.retain(is_name);
+    names.sort_unstable();
+    names.dedup();
+    let names = names.into_iter().take(MAX_NAMES).map(|name| format!(",DNS:{name}"));
+    format!("subjectAltName=DNS:localhost{}", names.collect::<String>())
+}
+
+/// Enough for a site with all its names; the certificate stays small.
+const MAX_NAMES: usize = 200;
 
 impl Paths {
     pub(super) fn new(prefix: &Path, folder: &Path, directives: &[Directive]) -> Self {

@@ -216,7 +216,12 @@ fn variables<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, pro
             notes.no_line(param, "SCRIPT_NAME, PATH_INFO and SCRIPT_FILENAME say the same");
             continue;
         }
-        if USUAL.contains(&name) {
+        if name == "DOCUMENT_ROOT" && protocol != "fastcgi" {
+            notes.differs(param, "only PHP learns the folder: other applications that serve files know their own");
+            continue;
+        }
+        // `HTTPS on` for an application behind another proxy.
+        if USUAL.contains(&name) && !(name == "HTTPS" && value == "on") {
             notes.no_line(param, "programs have this variable");
             continue;
         }

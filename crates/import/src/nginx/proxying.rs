@@ -193,10 +193,22 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
     }
 }
 
+/// Directives that leave out parts of a request, which Serow passes on, with the remark.
+const UNCHANGED: &[(&str, &str)] = &[
+    ("proxy_pass_request_headers", "the server also gets the fields of the client: remove them with `set-header`"),
+    ("proxy_pass_request_body", "the server also gets the body of the request"),
+    ("proxy_method", "the server gets the method of the request"),
+];
+
 /// Fields of requests and responses.
 fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, table: &mut Table) {
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
+    for (name, why) in UNCHANGED {
+        if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
+            notes.differs(directive, *why);
+        }
+    }
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
@@ -243,10 +255,14 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
     if !set.is_empty() {
         table.set("set-header", Value::texts(set));
     }
+    hide_fields(position, settings, table);
+}
+
+fn hide_fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
     let hidden: Vec<String> = settings
         .nearest("proxy_hide_header")
         .into_iter()
-        .inspect(|directive| notes.translated(directive))
+        .inspect(|directive| position.notes().translated(directive))
         .filter_map(|directive| Some(format!("{}:", directive.word(0)?)))
         .collect();
     if !hidden.is_empty() {

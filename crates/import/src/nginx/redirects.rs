@@ -38,7 +38,13 @@ pub(super) fn of_return<'tree>(
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
             let to = redirect_text(position, directive, &Text::of(url))?;
             let keeps_query = ["?", "#", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
-            Ok(Handler::redirecting(if keeps_query { to } else { format!("{to}?") }, status))
+            let to = match to.split_once('#') {
+                // Without the query of the request.
+                Some((address, fragment)) if !address.contains(['?', '$']) => format!("{address}?#{fragment}"),
+                _ if keeps_query => to,
+                _ => format!("{to}?"),
+            };
+            Ok(Handler::redirecting(to, status))
         }
         (200..=599, text) => {
             if status != 200 {

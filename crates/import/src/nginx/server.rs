@@ -205,6 +205,22 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
     }
 
+    /// The variables with which a request begins: those of `set` are empty until a `set` is reached.
+    pub(crate) fn first_variables(&self) -> Variables {
+        let mut variables = self.import.variables.borrow().clone();
+        let mut blocks = vec![self.directive];
+        while let Some(block) = blocks.pop() {
+            for inner in block.children() {
+                match (inner.name(), inner.word(0)) {
+                    ("set", Some(name)) => variables.set(name.trim_start_matches('$'), Text::default()),
+                    ("if" | "location", _) => blocks.push(inner),
+                    _ => {}
+                }
+            }
+        }
+        variables
+    }
+
     /// The variables in a block, with those of its folder.
     pub(crate) fn with_folder(&self, variables: &Variables, scope: &Scope<'tree>) -> Variables {
         let mut variables = variables.clone();

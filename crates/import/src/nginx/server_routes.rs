@@ -33,7 +33,7 @@ pub(super) fn of_server<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
 }
 
 fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
-    let variables = server.with_folder(&server.import.variables.borrow(), &server.scope);
+    let variables = server.with_folder(&server.first_variables(), &server.scope);
     let mut flow = Flow::new(Position { server, variables }, None);
     let reaches_locations = flow.run(&server.scope, &Match::all());
     let (mut routes, position) = (flow.routes, flow.position);
@@ -115,8 +115,7 @@ pub(super) fn append_named(flow: &mut Flow<'_, '_>, name: &str, matching: &Match
 
 /// The routes of a named location that error pages lead to.
 fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str) -> Result<Vec<Route>, String> {
-    let variables = server.import.variables.borrow();
-    let mut routes = of_location(server, server.named(name)?, &Match::all(), &variables, 1);
+    let mut routes = of_location(server, server.named(name)?, &Match::all(), &server.first_variables(), 1);
     if routes.iter().any(Route::restarts) {
         return Err(format!("@{name} leads to other locations, which a page of an error does not"));
     }

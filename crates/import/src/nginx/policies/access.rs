@@ -255,6 +255,11 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
 /// Fields of the requests to the server that decides, without those that Serow sends in any case.
 fn decision_fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str) -> Vec<String> {
     let notes = position.notes();
+    if settings.is_on("proxy_pass_request_headers") == Some(false)
+        && let Some(directive) = settings.nearest_one("proxy_pass_request_headers")
+    {
+        notes.differs(directive, "the server that decides also gets the fields of the client");
+    }
     let mut set = Vec::new();
     // The host that nginx sends by default.
     let mut host = Some(format!("Host: {address}"));

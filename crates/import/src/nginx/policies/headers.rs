@@ -15,6 +15,9 @@ use crate::{
     settings::{table::Table, value::Value},
 };
 
+/// Fields that `add_header` sets in place of those that are there.
+const REPLACING: &[&str] = &["Last-Modified", "ETag"];
+
 /// Sets the header fields of responses.
 pub(crate) fn set<'tree>(
     position: &Position<'_, 'tree>,
@@ -49,6 +52,11 @@ pub(crate) fn set<'tree>(
                 server.notes().translated(field);
                 let value = value.written();
                 if value.is_empty() {
+                    continue;
+                }
+                // As in nginx, they take the place of the file's own.
+                if REPLACING.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                    rules.push(rule("set", name, value, field.word(2) != Some("always")));
                     continue;
                 }
                 let is_repeated = always.iter().any(|(other, _): &(String, Value)| other.eq_ignore_ascii_case(name));
