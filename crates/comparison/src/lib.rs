@@ -233,6 +233,9 @@ fn context(
     named: &Named,
 ) -> Context {
     let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
+    let asks = nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off"));
+    // Of several, the first is the request that asks.
+    let answers = |side: Side<'_>| side.received.len() > usize::from(asks);
     let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
@@ -250,9 +253,10 @@ fn context(
         limits_requests: !nearest("limit_req").is_empty() || !nearest("limit_conn").is_empty(),
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         is_added: named.response.contains(&difference.part),
-        is_of_origin: !sides[0].received.is_empty(),
-        is_of_serows_origin: !sides[1].received.is_empty(),
-        asks: nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off")),
+        is_of_origin: answers(sides[0]),
+        is_of_serows_origin: answers(sides[1]),
+        asks,
+        is_script: location.is_some_and(|location| location.own("fastcgi_pass").next().is_some()),
         caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
     }
 }

@@ -23,6 +23,8 @@ pub(in super::super) struct Context {
     pub(in super::super) is_of_origin: bool,
     /// Whether an origin answered Serow's request.
     pub(in super::super) is_of_serows_origin: bool,
+    /// Whether the location passes its requests to PHP.
+    pub(in super::super) is_script: bool,
     /// Whether the location stores responses.
     pub(in super::super) caches: bool,
     /// Whether the location asks another server about its requests.
@@ -78,7 +80,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
-        ("200", "404") if path.contains(".php") && context.is_of_origin => {
+        ("200", "404") if (path.contains(".php") || context.is_script) && context.is_of_origin => {
             Some("Serow looks whether a script exists; for nginx, only php-fpm does, which answers 404")
         }
         ("403", "200") if path.ends_with('/') && context.is_of_serows_origin => {
@@ -192,6 +194,9 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         }
         "host" if nginx.strip_prefix(serow).is_some_and(|port| port.starts_with(':')) => {
             Some("clients name the port in Host, if it is not the usual one")
+        }
+        "x-forwarded-uri" | "x-original-url" if context.asks => {
+            Some("the server of `forward-auth` decides about the path that the file has, after `rewrite`")
         }
         "x-forwarded-host" if nginx == "–" => Some("X-Forwarded-Host for applications that make absolute addresses"),
         "x-forwarded-proto" if nginx == "–" => Some("X-Forwarded-Proto is sent with X-Forwarded-For"),

@@ -96,14 +96,15 @@ fn expanded(folder: &str, site: &sites::Site<'_>) -> Vec<String> {
     folders
 }
 
-/// The names of files that a server's directives have: error pages, candidates of `try_files`, pages of `index`.
+/// The names of files that a server's directives have: error pages, candidates of `try_files`, pages of `index`, and scripts
+/// that all of them and `rewrite` lead to.
 fn names_of(site: &sites::Site<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for location in &site.locations {
-        for name in ["error_page", "try_files", "index"] {
+        for name in ["error_page", "try_files", "index", "rewrite"] {
             for directive in location.nearest(name) {
-                for word in directive.texts() {
-                    let word = word.split('?').next().unwrap_or_default();
+                for word in directive.texts().skip(usize::from(name == "rewrite")) {
+                    let word = script_of(word).unwrap_or_else(|| word.split('?').next().unwrap_or_default());
                     let is_file = word.contains('.') && !word.contains(['$', '@', '=', ':', '{', '(']);
                     if is_file && !names.iter().any(|name| name == word) {
                         names.push(word.to_owned());
@@ -113,6 +114,11 @@ fn names_of(site: &sites::Site<'_>) -> Vec<String> {
         }
     }
     names
+}
+
+/// The script in a path such as `/app.php/$1` or `/app.php$is_args$args`.
+fn script_of(word: &str) -> Option<&str> {
+    word.find(".php").map(|start| &word[..start + ".php".len()])
 }
 
 fn write_file(within: &str, path: &str, written: &mut BTreeSet<String>) -> io::Result<()> {

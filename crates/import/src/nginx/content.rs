@@ -189,7 +189,9 @@ impl<'tree> Content<'_, 'tree> {
     /// Routes for folders with an index file that another location takes: nginx looks for the location again.
     fn append_indexes(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
         let server = flow.position.server;
-        let folder = server.folder_of(settings).filter(|folder| !folder.is_alias && !folder.path.contains('$'));
+        let folder = server.folder_of(settings).filter(|folder| !folder.is_alias);
+        let folder = folder.map(|folder| flow.position.filled(&folder.path));
+        let folder = folder.as_ref().and_then(Text::literal);
         let (Some(folder), Ok(slash)) = (folder, Pattern::new("/$", false)) else { return };
         if access::restriction(&flow.position, settings) == Restriction::Other {
             // The route that looks for the location again would pass by the access control of this one.
@@ -202,7 +204,7 @@ impl<'tree> Content<'_, 'tree> {
         }
         let mut before: Vec<String> = Vec::new();
         for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
-            let file = format!("{}${{uri}}{name}", folder.path.trim_end_matches('/'));
+            let file = format!("{}${{uri}}{name}", folder.trim_end_matches('/'));
             let is_elsewhere = matching.excludes_files_below() || server.has_location_for_index(name, self.scope());
             if is_elsewhere && let Some(folders) = matching.and_expression(&slash) {
                 let patterns = [vec![file.clone()], before.clone()].concat();

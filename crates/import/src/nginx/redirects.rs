@@ -83,7 +83,7 @@ fn redirect_text(position: &Position<'_, '_>, directive: &Directive, target: &Te
             position.notes().differs(directive, why);
             Ok(Some(Text::of("$host")))
         }
-        "server_name" => Ok(Some(Text::of(server.first_name().unwrap_or("$host")))),
+        "server_name" => Ok(Some(Text::of(&server.first_name().unwrap_or_else(|| "$host".to_owned())))),
         _ => position.variables.resolve_one(name, Use::Message).map(Some),
     })?;
     let host = text.host();

@@ -69,11 +69,12 @@ impl<'a, 'tree> Server<'a, 'tree> {
     }
 
     /// The first of its names that is one.
-    pub(crate) fn first_name(&self) -> Option<&str> {
+    pub(crate) fn first_name(&self) -> Option<String> {
         self.names
             .iter()
             .map(String::as_str)
             .find(|name| !name.is_empty() && *name != "_" && !name.contains(['*', '~']))
+            .map(str::to_ascii_lowercase)
     }
 
     pub(crate) fn is_server(&self, scope: &Rc<Scope<'tree>>) -> bool {
