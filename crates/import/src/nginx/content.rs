@@ -80,6 +80,13 @@ impl<'tree> Content<'_, 'tree> {
         if self.refuse_lost(flow, matching) {
             return;
         }
+        if let Some(candidates) = self.scope().own_one("try_files").filter(|_| self.passing(settings).is_none()) {
+            let is_plain = candidates.texts().all(|text| matches!(text, "$uri" | "$uri/" | "=404"));
+            if !is_plain {
+                let why = "candidates for a path that `rewrite … break` made have no translation";
+                return flow.refuse(matching, candidates, why.to_owned());
+            }
+        }
         let below = self.alias_without_slash(flow, settings, matching);
         self.append_handlers(flow, settings, below.as_ref().unwrap_or(matching), Some(path));
     }
@@ -255,7 +262,9 @@ impl<'tree> Content<'_, 'tree> {
             ),
         }
         match self.candidates(flow, texts, last, matching, candidates) {
-            Ok(()) => self.fallback(flow, last, matching, candidates),
+            // The last folder refuses what is missing itself.
+            Ok(true) => {}
+            Ok(false) => self.fallback(flow, last, matching, candidates),
             Err(why) => flow.refuse(matching, candidates, why),
         }
     }
@@ -287,7 +296,7 @@ impl<'tree> Content<'_, 'tree> {
         }))
     }
 
-    /// Routes for the candidates of `try_files` that are files.
+    /// Routes for the candidates of `try_files` that are files. Whether the last one refuses missing files, as `=404` says.
     fn candidates(
         &self,
         flow: &mut Flow<'_, 'tree>,
@@ -295,8 +304,9 @@ impl<'tree> Content<'_, 'tree> {
         last: &Text,
         matching: &Match,
         candidates: &'tree Directive,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let ends_with_status = last.literal().is_some_and(|last| last == "=404");
+        let mut refuses_missing = false;
         let mut rest = texts.iter().peekable();
         while let Some(text) = rest.next() {
             let written = text.written();
@@ -306,6 +316,7 @@ impl<'tree> Content<'_, 'tree> {
             }
             if !matches!(written.as_str(), "$uri" | "$uri/" | "/$uri" | "$uri.html") {
                 self.single_candidate(flow, text, matching, candidates)?;
+                refuses_missing = false;
                 continue;
             }
             let mut handler = self.files(&flow.position, self.scope(), None)?;
@@ -332,14 +343,14 @@ impl<'tree> Content<'_, 'tree> {
                 handler.table.set("extensions", ".html");
             }
             // A folder without its index is not a file; endings of files leave no folders.
-            let is_end = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
-            if !is_end {
+            refuses_missing = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
+            if !refuses_missing {
                 handler.table.remove("listing");
                 handler.table.set("missing", "next");
             }
             flow.push_handler(matching, self.scope(), &handler, candidates);
         }
-        Ok(())
+        Ok(refuses_missing)
     }
 
     /// A route for a candidate that is another file than that of the request.
@@ -380,11 +391,8 @@ impl<'tree> Content<'_, 'tree> {
     fn fallback(&self, flow: &mut Flow<'_, 'tree>, last: &Text, matching: &Match, candidates: &'tree Directive) {
         let literal = last.literal().unwrap_or_default();
         if let Some(status) = literal.strip_prefix('=') {
-            if status != "404" || flow.routes.last().is_some_and(|route| has_next(&route.table)) {
-                let handler = Handler::responding(status.parse().unwrap_or(404));
-                flow.push_handler(matching, self.scope(), &handler, candidates);
-            }
-            return;
+            let handler = Handler::responding(status.parse().unwrap_or(404));
+            return flow.push_handler(matching, self.scope(), &handler, candidates);
         }
         let is_restricted = access::restriction(&flow.position, self.scope()) == Restriction::Other;
         if let Some(name) = literal.strip_prefix('@') {
@@ -439,13 +447,5 @@ fn push<'tree>(
                 flow.push_handler(matching, settings, handler, reported);
             }
         }
-    }
-}
-
-/// Whether the files of a route leave other requests to the next ones.
-fn has_next(route: &Table) -> bool {
-    match route.get("files") {
-        Some(Value::Table(entries)) => entries.iter().any(|(key, _)| key == "missing"),
-        _ => true,
     }
 }
