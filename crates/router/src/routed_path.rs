@@ -42,7 +42,12 @@ impl RoutedPath<'_> {
     /// The request with this path, for variables.
     pub(crate) fn source<'a>(&'a self, request: &'a Request, client: &'a RequestClient<'a>) -> Source<'a> {
         let source = Source::of(request, self.as_bytes());
-        Source { query: self.query().or(source.query), client: Some(client), ..source }
+        let query = match self.query() {
+            None => source.query,
+            // A rewrite to `/path?` leaves the query out.
+            Some(made) => Some(made).filter(|made| !made.is_empty()),
+        };
+        Source { query, client: Some(client), ..source }
     }
 
     /// The target of a request with this path, and the query that rewrites made.
@@ -53,6 +58,31 @@ impl RoutedPath<'_> {
         match self.query() {
             None => Ok(target),
             Some(query) => target.with_query(query).map_err(|_| NoPath),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_message::{Body, Connection, Headers, Method, Peer, RequestHead, Scheme, TrustedProxies, Version};
+
+    use super::*;
+
+    #[test]
+    fn a_rewrite_without_a_query_leaves_out_that_of_the_client() {
+        let target = Target::parse("/a?b=c".into(), false).unwrap();
+        let head = RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers: Headers::new() };
+        let connection = Connection::new(Peer::Tcp("192.0.2.1:1".parse().unwrap()), None, Scheme::Http);
+        let request = Request::new(head, Body::empty(), connection);
+        let trusted = TrustedProxies::default();
+        let client = RequestClient::new(&trusted);
+        for (path, query) in [
+            (RoutedPath::Asked(b"/a"), Some("b=c")),
+            (RoutedPath::Rewritten(b"/d".to_vec()), Some("b=c")),
+            (RoutedPath::WithQuery(Box::new((b"/d".to_vec(), "e=f".to_owned()))), Some("e=f")),
+            (RoutedPath::WithQuery(Box::new((b"/d".to_vec(), String::new()))), None),
+        ] {
+            assert_eq!(path.source(&request, &client).query, query, "{path:?}");
         }
     }
 }

@@ -428,6 +428,10 @@ impl<'tree> Content<'_, 'tree> {
         let is_page = flow.position.server.is_file_location(target.split('?').next().unwrap_or_default());
         let requests = if is_page { matching.and_method("GET") } else { matching.clone() };
         flow.push(Route::restarting(requests, target), candidates);
+        if is_page {
+            // Not for the routes of other locations, which may permit more.
+            flow.push_handler(matching, self.scope(), &Handler::responding(405), candidates);
+        }
         Ok(())
     }
 }
