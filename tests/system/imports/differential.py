@@ -14,7 +14,11 @@ from .generator import FILES, Generator
 START = "daemon off; master_process off; error_log stderr emerg; pid {work}/nginx.pid; events {{ worker_connections 512; }}\n"
 PATHS = "".join(f"    {name}_temp_path {{work}}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 # Remarks of the report that explain a difference.
-REMARKS = ("the rewrites of the server are tried again", "does not lead to internal locations")
+REMARKS = (
+    "the rewrites of the server are tried again",
+    "does not lead to internal locations",
+    "leads to keeps the settings of this location",
+)
 
 
 class Pair:
@@ -148,12 +152,15 @@ def reason(request: tuple, ours: tuple, theirs: tuple, remarks: str, server: str
     for remark in REMARKS:
         if remark in remarks:
             return f"the report says: {remark}"
-    if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404):
+    if request[0] == "POST" and ours[0] == 405 and theirs[0] in (301, 404, 410, 500):
         return "a folder answers methods other than GET and HEAD with 405, also for missing files and folders"
     if theirs[0] >= 400 and ours[0] >= 400 and ours[3] == "" and "error_page" in server:
         return PAGE_FAILS
     if ours[0] >= 400 and ours[3] == "" and "error_page" in server and is_error_text(theirs[3], server):
         return PAGE_FAILS
+    is_page = theirs[3] == ours[3] and re.search(r"error_page [\d ]+=200 ", server)
+    if theirs[0] == 200 and ours[0] >= 400 and is_page:
+        return "an error page that is an error itself keeps its status, also with `=200`"
     if request[0] == "POST" and ours[0] == 405 and "error_page" in server:
         return "a folder answers methods other than GET and HEAD with 405, which has no page here"
     if "error_page" in server and ours[::3] == theirs[::3] and set(theirs[2]) < set(ours[2]):

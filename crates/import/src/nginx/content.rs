@@ -87,6 +87,13 @@ impl<'tree> Content<'_, 'tree> {
                 return flow.refuse(matching, candidates, why.to_owned());
             }
         }
+        // A name with an ending is a file.
+        let is_folder =
+            path.split('?').next().and_then(|path| path.rsplit('/').next()).is_some_and(|name| !name.contains('.'));
+        if self.passing(settings).is_none() && is_folder {
+            let why = "an index file that `rewrite … break` leads to keeps the settings of this location";
+            flow.position.notes().differs(self.directive(), why);
+        }
         let below = self.alias_without_slash(flow, settings, matching);
         self.append_handlers(flow, settings, below.as_ref().unwrap_or(matching), Some(path));
     }
