@@ -5,7 +5,10 @@ use super::super::{
     server::Server,
     units::{seconds, written_duration},
 };
-use crate::settings::{table::Table, value::Value};
+use crate::{
+    grammar::directive::Directive,
+    settings::{table::Table, value::Value},
+};
 
 /// Sets the keys of `files` that do not depend on the folder.
 pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
@@ -105,7 +108,12 @@ pub(super) enum CacheControl {
     Directives(String),
 }
 
-/// The freshness that `expires` and `add_header Cache-Control` of a block say together.
+/// Whether the value of an `add_header` has variables, so that it is a rule of the route.
+pub(super) fn has_variables(field: &Directive) -> bool {
+    field.word(1).is_some_and(|value| value.contains('$'))
+}
+
+/// The Cache-Control that `expires` and `add_header` make together, without values that have variables.
 pub(super) fn cache_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>) -> Option<CacheControl> {
     let notes = server.notes();
     let expires = settings.nearest_one("expires");
@@ -113,6 +121,7 @@ pub(super) fn cache_control<'tree>(server: &Server<'_, 'tree>, settings: &Scope<
         .nearest("add_header")
         .into_iter()
         .filter(|field| field.word(0).is_some_and(|name| name.eq_ignore_ascii_case("cache-control")))
+        .filter(|field| !has_variables(field))
         .inspect(|field| notes.translated(field))
         .filter_map(|field| field.word(1))
         .filter(|value| !value.is_empty())

@@ -8,7 +8,7 @@ use super::{
         server::Server,
         text::Use,
     },
-    files::{CacheControl, cache_control},
+    files::{CacheControl, cache_control, has_variables},
 };
 use crate::{
     grammar::directive::Directive,
@@ -32,8 +32,10 @@ pub(crate) fn set<'tree>(
         let is_fixed = handler.kind.is_fixed();
         match name.to_ascii_lowercase().as_str() {
             // It is a part of `expires` or `cache-control` of the folder.
-            "cache-control" if handler.kind == HandlerKind::Files => continue,
-            "cache-control" if !is_fixed && settings.nearest_one("expires").is_some() => continue,
+            "cache-control" if handler.kind == HandlerKind::Files && !has_variables(field) => continue,
+            "cache-control" if !is_fixed && settings.nearest_one("expires").is_some() && !has_variables(field) => {
+                continue;
+            }
             "content-type" if handler.kind == HandlerKind::Respond => {
                 server.notes().differs(field, "it is the `type` of the response; nginx sends two fields Content-Type");
                 continue;
@@ -74,7 +76,8 @@ pub(crate) fn set<'tree>(
                 format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default())
             }
         });
-        rules.extend(value.map(|value| rule("set", "Cache-Control", value, true)));
+        // Before those with variables, which are added to it.
+        rules.splice(0..0, value.map(|value| rule("set", "Cache-Control", value, true)));
     }
     if !always.is_empty() {
         table.set("headers", Value::Table(always));
