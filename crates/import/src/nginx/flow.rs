@@ -6,14 +6,15 @@ use std::rc::Rc;
 use super::{
     condition::{Condition, Existing, Test},
     content::Content,
-    handler::Handler,
+    handler::{Handler, HandlerKind},
     matching::{self, Match},
     pattern::Pattern,
-    policies,
+    policies::{self, errors},
     position::Position,
     redirects::{self, Rewrite},
     route::Route,
     scope::Scope,
+    server_routes,
     text::{Text, Use},
 };
 use crate::grammar::directive::Directive;
@@ -259,6 +260,18 @@ impl<'a, 'tree> Flow<'a, 'tree> {
 
     fn respond(&mut self, directive: &'tree Directive, scope: &Rc<Scope<'tree>>, matching: &Match) -> Next {
         let notes = self.position.notes();
+        if let Some((error_page, name)) = errors::leading_on(directive, scope)
+            && self.changed.is_empty()
+        {
+            let depth = self.content.map_or(0, |content| content.depth);
+            let before = self.routes.len();
+            if server_routes::append_named(self, name, matching, depth).is_ok() {
+                notes.translated(directive);
+                notes.translated(error_page);
+                return Next::Ends;
+            }
+            self.routes.truncate(before);
+        }
         match redirects::of_return(&self.position, directive, scope) {
             Ok(handler) => {
                 notes.translated(directive);
@@ -365,6 +378,13 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         handler: &Handler,
         reported: &Directive,
     ) {
+        if handler.kind == HandlerKind::Files && matching.changes_files() {
+            if handler.table.get("missing").is_some() {
+                let why = "requests with this method go on to the next candidate, also if there is a file";
+                return self.position.notes().differs(reported, why);
+            }
+            return self.push_handler(matching, settings, &Handler::responding(405), reported);
+        }
         let mut route = Route::new(matching.clone());
         policies::set(&self.position, settings, handler, &mut route.table);
         // Requests for which such a variable is set pass the cache by.

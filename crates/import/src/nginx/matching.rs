@@ -155,6 +155,11 @@ impl Match {
         and
     }
 
+    /// Whether the requests have a method that files do not have.
+    pub(crate) fn changes_files(&self) -> bool {
+        self.methods.iter().any(|method| !matches!(method.as_str(), "GET" | "HEAD"))
+    }
+
     /// Writes it into the table of a route, at its beginning.
     pub(crate) fn write(&self, names_groups: bool, route: &mut Table) {
         let mut table = Table::default();

@@ -8,6 +8,7 @@ use super::{
     listeners,
     locations::Location,
     maps::MadeMap,
+    matching::Match,
     process,
     route::Route,
     scope::Scope,
@@ -63,7 +64,7 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
         let names = listeners::names(&scope);
         let root = Location::of_server(directive, &scope, &import.notes);
         let server = Server::new(import, directive, &scope, &root, &names);
-        let routes = server_routes::of_server(&server);
+        let mut routes = server_routes::of_server(&server);
         for location in &server.locations {
             if !import.notes.has(location.directive) {
                 server.unreached(location.directive);
@@ -73,6 +74,10 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
         site.table.comment(format!("{}", directive.place));
         if !listening.set_site(import, position, &scope, &names, &mut site.table) {
             continue;
+        }
+        if routes.is_empty() {
+            // Its requests must not reach another site.
+            routes.push(Route::refusing(Match::all(), format!("{}: nothing is translated", directive.place)));
         }
         site.routes = routes.into_iter().map(Route::into_table).collect();
         file.sites.push(site);

@@ -69,6 +69,19 @@ pub(crate) fn set<'tree>(
     }
 }
 
+/// The named location that a `return` without a text leads on to, as in `error_page 418 = @name; return 418;`, with the
+/// `error_page`.
+pub(crate) fn leading_on<'tree>(
+    directive: &Directive,
+    settings: &Scope<'tree>,
+) -> Option<(&'tree Directive, &'tree str)> {
+    let status = directive.word(0).filter(|status| directive.words.len() == 1 && ("400".."600").contains(status))?;
+    let found = settings.nearest("error_page").into_iter().find(|page| page.texts().any(|word| word == status))?;
+    let (target, before) = found.words.split_last()?;
+    let keeps_status = before.last().is_none_or(|word| word.text != "=");
+    target.text.strip_prefix('@').filter(|_| !keeps_status).map(|name| (found, name))
+}
+
 /// The statuses of an `error_page`, and the page.
 fn page(position: &Position<'_, '_>, directive: &Directive) -> Result<(Vec<String>, Value), String> {
     let words: Vec<&str> = directive.texts().collect();
