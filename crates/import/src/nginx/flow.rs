@@ -35,6 +35,8 @@ pub(crate) struct Flow<'a, 'tree> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     GoesOn,
+    /// They get behind the block, and not to its next directives.
+    LeavesBlock,
     Ends,
 }
 
@@ -73,11 +75,11 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 }
                 _ => Next::GoesOn,
             };
-            if next == Next::Ends {
+            if next != Next::GoesOn {
                 for unreached in scope.directives[position + 1..].iter().filter(|next| is_step(next.name())) {
                     self.position.server.unreached(unreached);
                 }
-                return Next::Ends;
+                return if next == Next::LeavesBlock { Next::GoesOn } else { next };
             }
         }
         Next::GoesOn
@@ -311,13 +313,18 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             return Next::GoesOn;
         };
         self.position.notes().translated(directive);
-        let rewritten = redirects::of_rewrite(&self.position, directive, &target)
-            .and_then(|rewrite| self.rewritten(rewrite, directive, scope, &narrowed, is_last));
+        let rewrite = redirects::of_rewrite(&self.position, directive, &target);
+        let leads_to_locations = self.content.is_none() && matches!(rewrite, Ok(Rewrite::Path(_)));
+        let rewritten = rewrite.and_then(|rewrite| self.rewritten(rewrite, directive, scope, &narrowed, is_last));
         if let Err(why) = rewritten {
             self.position.notes().lost(directive, why);
             return Next::GoesOn;
         }
-        if always { Next::Ends } else { Next::GoesOn }
+        match (always, leads_to_locations, directive.word(2)) {
+            (false, ..) | (true, true, None) => Next::GoesOn,
+            (true, true, Some(_)) => Next::LeavesBlock,
+            (true, false, _) => Next::Ends,
+        }
     }
 
     /// Adds the routes of a `rewrite` for the requests that it matches.
