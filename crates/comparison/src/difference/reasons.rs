@@ -178,6 +178,9 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
             Some("Serow stores responses to GET only when a client sends GET")
         }
         "range" | "if-modified-since" | "if-none-match" if context.caches => Some("what a cache asks for is up to it"),
+        "target" if nginx.strip_prefix('/') == Some(serow) && nginx.starts_with("//") => {
+            Some("the prefix of a location and the path of `proxy_pass` are joined by one slash")
+        }
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
         "target" if path.contains("//") => Some("applications get repeated slashes as they were sent"),
         "target" if path.contains('%') && decoded(nginx) == decoded(serow) => {

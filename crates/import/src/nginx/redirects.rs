@@ -37,11 +37,10 @@ pub(super) fn of_return<'tree>(
         }
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
             let to = redirect_text(position, directive, &Text::of(url))?;
-            let keeps_query = ["?", "#", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
+            let has_query = ["?", "$args", "$request_uri", "$query_string"].iter().any(|part| to.contains(part));
             let to = match to.split_once('#') {
-                // Without the query of the request.
-                Some((address, fragment)) if !address.contains(['?', '$']) => format!("{address}?#{fragment}"),
-                _ if keeps_query => to,
+                _ if has_query => to,
+                Some((address, fragment)) => format!("{address}?#{fragment}"),
                 _ => format!("{to}?"),
             };
             Ok(Handler::redirecting(to, status))
