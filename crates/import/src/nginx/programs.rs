@@ -229,7 +229,7 @@ fn variables<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, pro
             Ok(value) => {
                 notes.translated(param);
                 match name.strip_prefix("HTTP_") {
-                    Some("X_FORWARDED_FOR" | "X_FORWARDED_PROTO" | "X_FORWARDED_HOST" | "HOST") => {
+                    Some("X_REAL_IP" | "X_FORWARDED_FOR" | "X_FORWARDED_PROTO" | "X_FORWARDED_HOST" | "HOST") => {
                         notes
                             .differs(param, "Serow says who the client is, and how it is connected, by its own fields");
                     }
