@@ -196,7 +196,8 @@ pub fn field_values<'s>(
     texts.iter().map(fill).collect()
 }
 
-/// Sets a field that is not one of the connection, or removes it if the value is empty.
+/// Sets a field, or removes it and its look-alikes if the value is empty. The name was tried when it was read, as one that a
+/// setting may set.
 pub fn set_field(name: &str, value: &[u8], headers: &mut Headers, names: FieldNames) {
     names.remove_look_alikes(name, headers);
     match value.trim_ascii() {

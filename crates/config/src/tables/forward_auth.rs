@@ -44,8 +44,8 @@ pub struct ForwardAuthTable {
 
     /// How long its permission for a request counts for the same request [default: 0s, it decides about each]
     ///
-    /// Only for requests of the same client with the same method, host, path and query, and the same fields in
-    /// `cache-key`.
+    /// Only for requests of the same client with the same method, host, path and query, the same fields in
+    /// `cache-key`, and the same values in `set-header`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Span>,
 

@@ -10,6 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_access::KeyedDigest;
 use serow_message::{KnownHeader, Request, Scheme, User};
+use serow_proxy::field_values;
 
 use super::ForwardAuthSettings;
 use crate::policy::guard::identity::Identity;
@@ -41,7 +42,10 @@ impl Decisions {
             Scheme::Https => b"https",
         };
         let (method, target) = (request.method.as_str().as_bytes(), request.target.as_str().as_bytes());
+        // Variables may tell what nothing else here does, such as the client's certificate.
+        let set = field_values(&settings.set_header, &settings.trust, request);
         let mut parts: Vec<&[u8]> = vec![client.as_bytes(), scheme, method, target];
+        parts.extend(set.iter().map(|(_, value)| value.as_slice()));
         let names = [KnownHeader::Host, KnownHeader::XForwardedHost];
         names.into_iter().for_each(|name| push(&mut parts, headers.get_all(name)));
         settings.cache_key.iter().for_each(|name| push(&mut parts, headers.get_all(&**name)));
@@ -86,6 +90,7 @@ const MAX_DECISIONS: usize = 10_000;
 #[cfg(test)]
 mod tests {
     use serow_message::{Headers, Method, RequestHead, Target, Version};
+    use serow_variables::{Scope, Text};
 
     use super::*;
 
@@ -128,6 +133,18 @@ mod tests {
         let mut post = request("/a", usual);
         post.method = Method::POST;
         assert_ne!(decisions.digest(&post, client("192.0.2.1"), &settings), known);
+    }
+
+    #[test]
+    fn a_decision_counts_only_for_the_same_values_of_fields_that_are_set() {
+        let text = |text: &str| Text::parse(text, &Scope::default()).unwrap();
+        let set_header = vec![("X-Role".to_owned(), text("$http_x_role")), ("X-Sum".to_owned(), text("a$arg_b"))];
+        let (decisions, settings) = (Decisions::default(), ForwardAuthSettings { set_header, ..settings() });
+        let digest = |role: &'static str| {
+            decisions.digest(&request("/a", &[("host", "a.example"), ("x-role", role)]), None, &settings)
+        };
+        assert_eq!(digest("guest"), digest("guest"));
+        assert_ne!(digest("guest"), digest("admin"));
     }
 
     #[test]
