@@ -42,7 +42,7 @@ impl Remarks {
         remarks
     }
 
-    /// The remark that explains a difference in the responses to a request, as a line of the report.
+    /// The first remark about a directive that decides about the part of responses that differs, as a line of the report.
     ///
     /// `locations` are the one that gets the request, and those of the same server that it leads to.
     pub(in super::super) fn reason(&self, difference: &Difference, locations: &[&Location<'_>]) -> Option<String> {

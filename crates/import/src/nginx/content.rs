@@ -80,19 +80,20 @@ impl<'tree> Content<'_, 'tree> {
         if self.refuse_lost(flow, matching) {
             return;
         }
-        if let Some(candidates) = self.scope().own_one("try_files").filter(|_| self.passing(settings).is_none()) {
-            let is_plain = candidates.texts().all(|text| matches!(text, "$uri" | "$uri/" | "=404"));
-            if !is_plain {
+        if self.passing(settings).is_none() {
+            let is_plain = |text: &str| matches!(text, "$uri" | "$uri/" | "=404");
+            if let Some(candidates) = self.scope().own_one("try_files")
+                && !candidates.texts().all(is_plain)
+            {
                 let why = "candidates for a path that `rewrite … break` made have no translation";
                 return flow.refuse(matching, candidates, why.to_owned());
             }
-        }
-        // A name with an ending is a file.
-        let is_folder =
-            path.split('?').next().and_then(|path| path.rsplit('/').next()).is_some_and(|name| !name.contains('.'));
-        if self.passing(settings).is_none() && is_folder {
-            let why = "an index file that `rewrite … break` leads to keeps the settings of this location";
-            flow.position.notes().differs(self.directive(), why);
+            // A name with an ending is a file.
+            let name = path.split('?').next().and_then(|path| path.rsplit('/').next());
+            if name.is_some_and(|name| !name.contains('.')) {
+                let why = "an index file that `rewrite … break` leads to keeps the settings of this location";
+                flow.position.notes().differs(self.directive(), why);
+            }
         }
         let below = self.alias_without_slash(flow, settings, matching);
         self.append_handlers(flow, settings, below.as_ref().unwrap_or(matching), Some(path));
