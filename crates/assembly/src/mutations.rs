@@ -79,7 +79,7 @@ fn assert_shown(faults: &[Fault], text: &str) {
     for fault in faults {
         let is_within = fault.span.as_ref().is_none_or(|span| span.start <= span.end && span.end <= text.len());
         assert!(is_within, "{fault:?}\n{text}");
-        let shown = fault.show("serow.toml", text);
+        let shown = sources(text).show(fault);
         assert!(shown.lines().count() == if fault.span.is_some() { 4 } else { 1 }, "{shown}");
         assert!(!fault.text.is_empty() && !shown.contains('\u{1b}'), "{shown}");
     }

@@ -2,38 +2,17 @@
 
 use std::{fmt::Write, ops::Range};
 
-/// A position in a text as people count it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// From 1.
-    pub(crate) line: usize,
-    /// In characters, from 1.
-    pub(crate) column: usize,
-}
-
-/// The position of the byte at an offset; behind the end of the text, that of its end.
-pub(crate) fn position(text: &str, offset: usize) -> Position {
-    let offset = boundary(text, offset);
-    let before = text.get(..offset).unwrap_or_default();
-    // Bytes are counted many at a time: a file of thousands of sites asks for thousands of positions.
-    let start = before.rfind('\n').map_or(0, |end| end + 1);
-    Position {
-        line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-        column: before[start..].chars().count() + 1,
-    }
-}
+use crate::lines::{Lines, boundary};
 
 /// The line where a span begins, and a mark below what of the span is on it.
-pub(crate) fn excerpt(text: &str, span: &Range<usize>) -> String {
+pub(crate) fn excerpt(text: &str, lines: &Lines, span: &Range<usize>) -> String {
     let start = boundary(text, span.start);
     let end = boundary(text, span.end).max(start);
-    let line_start = text[..start].rfind('\n').map_or(0, |end| end + 1);
-    let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
-    let line = text[line_start..line_end].trim_end_matches('\r');
-    let (start, end) = (start - line_start, end.min(line_end) - line_start);
-    let (start, end) = (start.min(line.len()), end.min(line.len()));
-    let shown = Shown::new(line, start..end);
-    let number = position(text, line_start).line.to_string();
+    let line = lines.line(text, start);
+    let shown_line = text[line.range.clone()].trim_end_matches(['\r', '\n']);
+    let within = |offset: usize| (offset - line.range.start).min(shown_line.len());
+    let shown = Shown::new(shown_line, within(start)..within(end));
+    let number = line.number.to_string();
     let margin = " ".repeat(number.len());
     let mut excerpt = String::new();
     // A String takes everything.
@@ -45,11 +24,6 @@ pub(crate) fn excerpt(text: &str, span: &Range<usize>) -> String {
         "^".repeat(shown.marked.max(1))
     );
     excerpt
-}
-
-/// The offset, or that of the character it is within; of one behind the end, the end.
-fn boundary(text: &str, offset: usize) -> usize {
-    (0..=offset.min(text.len())).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }
 
 /// A line as it is shown, and what of it is marked, in columns of a terminal.
@@ -121,15 +95,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str, span: Range<usize>) -> Vec<String> {
-        excerpt(text, &span).lines().map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn positions_count_lines_and_characters() {
-        let text = "ab\nc\u{e4}d\r\n\u{1f43b}";
-        for (offset, line, column) in [(0, 1, 1), (2, 1, 3), (3, 2, 1), (5, 2, 2), (6, 2, 3), (9, 3, 1), (99, 3, 2)] {
-            assert_eq!(position(text, offset), Position { line, column }, "{offset}");
-        }
+        excerpt(text, &Lines::of(text), &span).lines().map(str::to_owned).collect()
     }
 
     #[test]
@@ -165,9 +131,10 @@ mod tests {
     #[test]
     fn any_span_of_any_text() {
         let text = "a\t= \"\u{e4}\u{1f43b}\"\r\n\n[b]\r\nc = [\n]\u{0}";
+        let lines = Lines::of(text);
         for start in 0..text.len() + 2 {
             for end in 0..text.len() + 3 {
-                assert_eq!(excerpt(text, &(start..end)).matches('\n').count(), 2);
+                assert_eq!(excerpt(text, &lines, &(start..end)).matches('\n').count(), 2);
             }
         }
     }

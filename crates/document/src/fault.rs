@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{
-    excerpt::{excerpt, position},
-    printable::on_one_line,
-};
+use crate::{excerpt::excerpt, lines::Lines, printable::on_one_line};
 
 /// Something wrong, and where in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +26,17 @@ impl Fault {
     }
 
     /// The fault as it is shown: what and where, and the line of the file.
-    pub fn show(&self, name: &str, text: &str) -> String {
+    pub(crate) fn show(&self, name: &str, text: &str, lines: &Lines) -> String {
+        let line = self.line(name, text, lines);
+        let excerpt = self.span.as_ref().map(|span| excerpt(text, lines, span) + "\n").unwrap_or_default();
+        format!("{line}\n{excerpt}")
+    }
+
+    /// The fault and its place, on one line.
+    pub(crate) fn line(&self, name: &str, text: &str, lines: &Lines) -> String {
         let fault = on_one_line(&self.text);
-        let Some(span) = &self.span else { return format!("{name}: {fault}\n") };
-        let at = position(text, span.start);
-        format!("{name}:{}:{}: {fault}\n{}\n", at.line, at.column, excerpt(text, span))
+        let Some(span) = &self.span else { return format!("{name}: {fault}") };
+        let at = lines.position(text, span.start);
+        format!("{name}:{}:{}: {fault}", at.line, at.column)
     }
 }

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the text, and those of included files | `file.rs`, `include.rs`, `sources.rs`, `bundle.rs` |
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
-//! | from a place to a line of a file: the span in the text, the file that has it, the line | `document.rs`, `sources.rs`, `fault.rs`, `excerpt.rs` |
+//! | from a place to a line of a file: the span in the text, the file that has it, the line | `document.rs`, `sources.rs`, `lines.rs`, `fault.rs`, `excerpt.rs` |
 //! | `${NAME}` of the environment in it | `environment.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
@@ -25,6 +25,7 @@ mod excerpt;
 mod fault;
 pub mod file;
 pub mod include;
+mod lines;
 pub mod markdown;
 pub mod names;
 mod options;

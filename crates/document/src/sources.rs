@@ -1,6 +1,6 @@
 //! The texts that a configuration is made of: the settings file, and those that it includes.
 
-use crate::{fault::Fault, printable::on_one_line};
+use crate::{fault::Fault, lines::Lines, printable::on_one_line};
 
 /// The texts of a configuration, as if they stood behind each other: each place in one of them has an offset of its
 /// own.
@@ -15,6 +15,7 @@ struct SourceText {
     /// The path, as it is shown.
     name: String,
     text: String,
+    lines: Lines,
     /// The offset of its first byte.
     start: usize,
 }
@@ -31,7 +32,7 @@ impl Sources {
     pub fn add(&mut self, name: &str, text: String) -> usize {
         // A text can end at the offset behind its last byte.
         let start = self.texts.last().map_or(0, |last| last.start + last.text.len() + 1);
-        self.texts.push(SourceText { name: on_one_line(name), text, start });
+        self.texts.push(SourceText { name: on_one_line(name), lines: Lines::of(&text), text, start });
         start
     }
 
@@ -47,14 +48,22 @@ impl Sources {
 
     /// A fault as it is shown: what and where, and the line of the file.
     pub fn show(&self, fault: &Fault) -> String {
-        let start = fault.span.as_ref().map_or(0, |span| span.start);
-        let source = self.texts.iter().rev().find(|source| source.start <= start).or(self.texts.first());
-        source.map_or_else(String::new, |SourceText { name, text, start }| fault.moved_back(*start).show(name, text))
+        self.source(fault).map_or_else(String::new, |SourceText { name, text, lines, start }| {
+            fault.moved_back(*start).show(name, text, lines)
+        })
     }
 
     /// A fault and its place, on one line.
     pub fn line(&self, fault: &Fault) -> String {
-        self.show(fault).lines().next().unwrap_or_default().to_owned()
+        self.source(fault).map_or_else(String::new, |SourceText { name, text, lines, start }| {
+            fault.moved_back(*start).line(name, text, lines)
+        })
+    }
+
+    /// The text that a fault is in.
+    fn source(&self, fault: &Fault) -> Option<&SourceText> {
+        let start = fault.span.as_ref().map_or(0, |span| span.start);
+        self.texts.iter().rev().find(|source| source.start <= start).or(self.texts.first())
     }
 
     /// The path of the settings file, as it is shown.
