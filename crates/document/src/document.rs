@@ -97,8 +97,9 @@ impl<'t> Document<'t> {
     /// Where in the text a place is; of one that is not there, where it would be: the last on the way to it that is.
     pub fn span(&self, place: &Place, part: Part) -> Range<usize> {
         let (mut table, mut value, mut span) = (Some(self.root()), None::<&Value<'t>>, 0..0);
-        let last = place.steps().len().saturating_sub(1);
-        for (number, step) in place.steps().iter().enumerate() {
+        let steps = place.steps();
+        let last = steps.len().saturating_sub(1);
+        for (number, step) in steps.into_iter().enumerate() {
             let below = match step {
                 Step::Key(key) => {
                     let Some((key, below)) = table.and_then(|table| table.get_key_value(key.as_str())) else { break };

@@ -29,7 +29,7 @@ pub fn pattern(texts: Option<&Texts>, place: &Place) -> Result<PathPattern, Prob
 
 /// How messages name a route with these paths, which stands at this place.
 pub fn of_route(place: Option<&Place>, paths: &str) -> String {
-    match place.and_then(|place| place.steps().last()) {
+    match place.and_then(|place| place.steps_back().next()) {
         Some(Step::Element(number)) => format!("route {}, {paths}", number + 1),
         _ => paths.to_owned(),
     }
