@@ -332,6 +332,12 @@ fn redirects<'tree>(
     if !rewritten.is_empty() {
         table.set("rewrite-location", Value::Table(rewritten));
     }
+    cookies(position, settings, table);
+}
+
+/// Cookies of responses.
+fn cookies<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = position.notes();
     let mut flags: Vec<(String, Value)> = Vec::new();
     for (name, key) in [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")] {
         let mut replaced = Vec::new();
