@@ -7,9 +7,16 @@ use std::{
     rc::Rc,
 };
 
-use super::{import::Import, scope::Scope};
+use super::{
+    handler::Handler,
+    import::Import,
+    matching::{self, Match},
+    route::Route,
+    scope::Scope,
+};
 use crate::{
     grammar::directive::Directive,
+    report::Outcome,
     settings::{table::Table, value::Value},
 };
 
@@ -31,6 +38,10 @@ pub(crate) struct Listening {
     has_proxy_protocol: bool,
     /// The servers that get unknown hosts: one for each address.
     starred: Vec<bool>,
+    /// The addresses that requests to a server have to arrive at, where a listener for all addresses has the port, too.
+    narrow: BTreeMap<usize, Vec<String>>,
+    /// The names of the servers at all addresses, where `narrow` has others.
+    wide_names: HashSet<String>,
     /// The hosts of each address that a server has.
     taken: RefCell<HashSet<(String, String)>>,
 }
@@ -61,6 +72,8 @@ pub(crate) fn of<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, servers
         listening.certificates_of(import, &scope);
         listening.servers.push(addresses);
     }
+    listening.widen(import, servers);
+    listening.reserve_names(servers);
     listening.common = listening.most_common();
     listening.starred = listening.starred();
     listening
@@ -97,6 +110,54 @@ impl Listening {
         *self.tls.entry(address.clone()).or_insert(false) |= is_tls;
         self.defaults.entry(address.clone()).or_insert(position);
         Some(address)
+    }
+
+    /// Replaces addresses whose port a listener for all addresses has, too: a port has one listener.
+    fn widen(&mut self, import: &Import<'_>, servers: &[&Directive]) {
+        let wide: HashSet<String> = self.servers.iter().flatten().filter(|own| own.starts_with(':')).cloned().collect();
+        for (position, addresses) in self.servers.iter_mut().enumerate() {
+            let narrow: Vec<(String, String, String)> = addresses
+                .iter()
+                .filter_map(|address| host_and_port(address).map(|(host, all)| (address.clone(), host, all)))
+                .filter(|(_, _, all)| wide.contains(all))
+                .collect();
+            let Some((_, _, all)) = narrow.first() else { continue };
+            let is_refusable = narrow.len() == addresses.len()
+                && narrow.iter().all(|(address, _, own)| own == all && self.tls.get(address) == self.tls.get(all));
+            let has_all = addresses.clone();
+            addresses.retain(|address| !narrow.iter().any(|(own, ..)| own == address));
+            for (address, host, all) in &narrow {
+                self.defaults.remove(address);
+                let listen = servers[position].children().iter().filter(|inner| inner.name() == "listen");
+                for listen in listen.filter(|listen| listen.word(0).is_some_and(|word| is_address(word, address))) {
+                    import.notes.add(listen, outcome(address, all, has_all.contains(all), is_refusable));
+                }
+                if is_refusable {
+                    self.narrow.entry(position).or_default().push(host.clone());
+                    *addresses = vec![all.clone()];
+                }
+            }
+        }
+    }
+
+    /// Notes the names that servers at single addresses leave to those at all addresses.
+    fn reserve_names(&mut self, servers: &[&Directive]) {
+        if self.narrow.is_empty() {
+            return;
+        }
+        let wide = servers.iter().enumerate().filter(|(position, _)| !self.narrow.contains_key(position));
+        let lines = wide.flat_map(|(_, server)| server.children()).filter(|inner| inner.name() == "server_name");
+        self.wide_names = lines.flat_map(|line| line.texts()).map(str::to_ascii_lowercase).collect();
+    }
+
+    /// The route that refuses the hosts of a server at other addresses than its own.
+    pub(crate) fn refusal_elsewhere(&self, position: usize) -> Option<Route> {
+        let hosts = self.narrow.get(&position)?.iter();
+        let patterns = hosts.map(|host| format!("!{}", host.trim_matches(['[', ']']))).collect();
+        let elsewhere = matching::Condition { kind: "variable", name: "server_addr".to_owned(), patterns };
+        let mut route = Route::new(Match::all().and(elsewhere));
+        route.table.set("respond", Handler::responding(421).table.into_value());
+        Some(route)
     }
 
     fn certificates_of(&mut self, import: &Import<'_>, scope: &Scope<'_>) {
@@ -221,6 +282,15 @@ impl Listening {
                 name => hosts.push(name.trim_end_matches('.').to_ascii_lowercase()),
             }
         }
+        if self.narrow.contains_key(&position) {
+            hosts.retain(|host| !self.wide_names.contains(host));
+        }
+        for address in self.narrow.get(&position).into_iter().flatten() {
+            hosts.push(address.clone());
+            if matches!(address.as_str(), "127.0.0.1" | "[::1]") && !hosts.iter().any(|host| host == "localhost") {
+                hosts.push("localhost".to_owned());
+            }
+        }
         // nginx gives a name to the first server that has it.
         let mut taken = self.taken.borrow_mut();
         hosts.retain(|host| {
@@ -238,8 +308,34 @@ impl Listening {
         if addresses != self.common {
             site.set("listen", self.value(addresses));
         }
+        if addresses.is_empty() {
+            return false;
+        }
         // Without a name of its own, no request gets to a server that is not the default one.
         is_default || site.get("hosts").is_some()
+    }
+}
+
+/// The address and the port of a listener on a single address; the port as that of all addresses.
+fn host_and_port(address: &str) -> Option<(String, String)> {
+    let (host, port) = address.rsplit_once(':')?;
+    (!host.is_empty() && !address.starts_with("unix:")).then(|| (host.to_owned(), format!(":{port}")))
+}
+
+/// Whether a word of `listen` is this address.
+fn is_address(word: &str, address: &str) -> bool {
+    self::address(word).is_ok_and(|own| own == address)
+}
+
+/// The outcome of a `listen` whose port a listener for all addresses has, too.
+fn outcome(address: &str, all: &str, is_beside: bool, is_refusable: bool) -> Outcome {
+    match (is_beside, is_refusable) {
+        (true, _) => Outcome::NoLine(format!("{all} beside it is for all addresses")),
+        (false, true) => Outcome::Differs(format!(
+            "{all} is for all addresses: the hosts of this server are refused at others than {address}, where other hosts \
+             get the sites of {all}"
+        )),
+        (false, false) => Outcome::Lost(format!("{all} is for all addresses: {address} gets the sites of {all}")),
     }
 }
 

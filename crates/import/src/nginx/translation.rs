@@ -79,7 +79,7 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
             // Its requests must not reach another site.
             routes.push(Route::refusing(Match::all(), format!("{}: nothing is translated", directive.place)));
         }
-        site.routes = routes.into_iter().map(Route::into_table).collect();
+        site.routes = listening.refusal_elsewhere(position).into_iter().chain(routes).map(Route::into_table).collect();
         file.sites.push(site);
     }
 }
