@@ -10,6 +10,7 @@ mod listeners;
 mod locations;
 mod maps;
 mod matching;
+mod overlapping;
 mod pattern;
 mod policies;
 mod position;
