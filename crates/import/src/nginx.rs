@@ -11,6 +11,7 @@ mod locations;
 mod lookaround;
 mod maps;
 mod matching;
+mod overlapping;
 mod pattern;
 mod policies;
 mod position;

@@ -20,7 +20,7 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) prefix: Option<PathBuf>,
 
-    /// Only the report: write no settings, and check those that would be written as `serow check` does.
+    /// Only the report: write no settings.
     #[arg(long, conflicts_with = "output")]
     pub(crate) check: bool,
 

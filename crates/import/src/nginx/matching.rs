@@ -1,5 +1,7 @@
 //! The requests that a route takes: its path and its conditions.
 
+use serow_router::PathPattern;
+
 use super::{
     locations::{Kind, Location, Within},
     pattern::{Beginning, Pattern, escaped},
@@ -164,9 +166,10 @@ impl Match {
     pub(crate) fn write(&self, names_groups: bool, route: &mut Table) {
         let mut table = Table::default();
         match &self.paths {
-            Paths::Exact(path) if !path.contains('*') => table.set("path", path.as_str()),
-            Paths::Prefix(path) if !path.contains('*') => table.set("path", format!("{path}*")),
+            Paths::Exact(path) if is_plain(path) => table.set("path", path.as_str()),
+            Paths::Prefix(path) if is_plain(path) => table.set("path", format!("{path}*")),
             Paths::Exact(path) => table.set("path-regex", format!("^{}$", escaped(path))),
+            Paths::Prefix(path) if names_groups => table.set("path-regex", format!("^{}(.*)$", escaped(path))),
             Paths::Prefix(path) => table.set("path-regex", format!("^{}", escaped(path))),
             Paths::Expression(pattern) => {
                 let captured = pattern.as_path_with_capture();
@@ -186,6 +189,24 @@ impl Match {
         }
         table.entries.append(&mut route.entries);
         route.entries = table.entries;
+    }
+
+    /// The number of groups that the texts of a route can name.
+    pub(crate) fn groups(&self) -> usize {
+        match &self.paths {
+            Paths::Exact(_) => 0,
+            // Its star, or what an expression has in its place.
+            Paths::Prefix(_) => 1,
+            Paths::Expression(pattern) => pattern.groups(),
+        }
+    }
+
+    /// The expression of its paths.
+    pub(crate) fn expression(&self) -> Option<&Pattern> {
+        match &self.paths {
+            Paths::Expression(pattern) => Some(pattern),
+            Paths::Exact(_) | Paths::Prefix(_) => None,
+        }
     }
 
     fn when(&self) -> Table {
@@ -273,4 +294,9 @@ impl Match {
         let conditions = self.within().len().max(usize::from(!self.except().is_empty()));
         seen.len() == count && self.methods.len() < 2 && conditions <= if names_path { 0 } else { 2 }
     }
+}
+
+/// Whether the pattern of a path can have this text, and stands for it alone.
+fn is_plain(path: &str) -> bool {
+    !path.contains('*') && path.parse::<PathPattern>().is_ok()
 }

@@ -9,7 +9,7 @@ use super::{
     scope::Scope,
     text::{Text, Use},
     units::{milliseconds, written_duration},
-    upstreams::Need,
+    upstreams::{Need, is_server},
 };
 use crate::{
     grammar::directive::Directive,
@@ -52,7 +52,7 @@ pub(super) fn handler<'tree>(
             Handler::new(HandlerKind::Proxy, table)
         }
     };
-    variables(position, settings, protocol, &mut handler);
+    variables(position, settings, matching, protocol, &mut handler);
     times(position, settings, protocol, &mut handler.table);
     handler.rewrite = rewrite;
     Ok(handler)
@@ -95,6 +95,9 @@ fn php<'tree>(
     }
     match position.server.import.is_upstream(address) {
         true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), &mut table)?,
+        false if !is_server(address.trim_end_matches(':')) => {
+            return Err(format!("{address} is not the address of a server"));
+        }
         false => table.set("servers", address.trim_end_matches(':')),
     }
     let index = settings.nearest("index");
@@ -199,7 +202,13 @@ const USUAL: &[&str] = &[
 ];
 
 /// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
-fn variables<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, handler: &mut Handler) {
+fn variables<'tree>(
+    position: &Position<'_, 'tree>,
+    settings: &Scope<'tree>,
+    matching: &Match,
+    protocol: &str,
+    handler: &mut Handler,
+) {
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
     let mut set = Vec::new();
@@ -237,7 +246,14 @@ fn variables<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, pro
                         let field = super::condition::field_name(&field.to_ascii_lowercase());
                         handler.fields.push((field, value.written()));
                     }
-                    None => set.push((name.to_owned(), Value::Text(value.written()))),
+                    // A program does not know what the path of the route matched; a map of the path does.
+                    None => match matching.expression().filter(|_| value.names_group()) {
+                        Some(pattern) => {
+                            let made = position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
+                            set.push((name.to_owned(), Value::Text(format!("${made}"))));
+                        }
+                        None => set.push((name.to_owned(), Value::Text(value.written()))),
+                    },
                 }
             }
             Err(why) => notes.lost(param, why),
