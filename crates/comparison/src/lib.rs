@@ -156,7 +156,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
             site.into_iter().flat_map(|site| reached.iter().filter_map(|number| site.locations.get(*number))).collect();
         let location = reached.first().copied();
         for difference in &mut differences {
-            let context = context(&sites, location, request, sides, difference, &named);
+            let context = context(&sites, &reached, request, sides, difference, &named);
             difference.reason = reason(difference, request, context)
                 .map(Cow::Borrowed)
                 .or_else(|| remarks.reason(difference, &reached).map(Cow::Owned));
@@ -226,22 +226,35 @@ fn collect(directives: &[Directive], named: &mut Named) {
 /// The conditions of the reasons for a difference.
 fn context(
     sites: &[Site<'_>],
-    location: Option<&Location<'_>>,
+    reached: &[&Location<'_>],
     request: &Request,
     sides: [Side<'_>; 2],
     difference: &Difference,
     named: &Named,
 ) -> Context {
+    let location = reached.first();
     let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
     let asks = nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off"));
-    // Of several, the first is the request that asks.
-    let answers = |side: Side<'_>| side.received.len() > usize::from(asks);
+    let is_marked = |side: Side<'_>| match side.outcome {
+        Outcome::Answered(answer) => answer.field("x-origin").is_some(),
+        _ => false,
+    };
+    // An origin also gets the requests that ask.
+    let answers = |side: Side<'_>| if asks { is_marked(side) } else { !side.received.is_empty() };
     let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
         || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
             && request.host != requests::UNKNOWN;
-    let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
+    let candidates: Vec<&str> = nearest("try_files").first().iter().flat_map(|directive| directive.texts()).collect();
+    let last = candidates.last();
+    let caches = |location: &Location<'_>| {
+        CACHES.iter().any(|name| location.nearest(name).iter().any(|directive| directive.word(0) != Some("off")))
+    };
+    let is_last = |location: &Location<'_>| {
+        let name = location.directive().and_then(|directive| directive.word(0));
+        last.is_some_and(|last| last.starts_with('@') && name == Some(last))
+    };
     Context {
         status: match sides[1].outcome {
             Outcome::Answered(answer) => answer.status,
@@ -252,12 +265,14 @@ fn context(
         limits_methods: !nearest("limit_except").is_empty(),
         limits_requests: !nearest("limit_req").is_empty() || !nearest("limit_conn").is_empty(),
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
+        leads_on: last.is_some_and(|last| !last.starts_with('=')),
+        tries_folders: candidates.iter().any(|candidate| candidate.ends_with("$uri/")),
         is_added: named.response.contains(&difference.part),
         is_of_origin: answers(sides[0]),
         is_of_serows_origin: answers(sides[1]),
         asks,
         is_script: location.is_some_and(|location| location.own("fastcgi_pass").next().is_some()),
-        caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
+        caches: reached.iter().enumerate().any(|(number, location)| (number == 0 || is_last(location)) && caches(location)),
     }
 }
 

@@ -17,6 +17,10 @@ pub(in super::super) struct Context {
     pub(in super::super) limits_requests: bool,
     /// Whether the last candidate of `try_files` is a page.
     pub(in super::super) ends_at_page: bool,
+    /// Whether the last candidate of `try_files` is a path or a named location, and not a status.
+    pub(in super::super) leads_on: bool,
+    /// Whether a candidate of `try_files` is a folder.
+    pub(in super::super) tries_folders: bool,
     /// Whether `add_header` names the part.
     pub(in super::super) is_added: bool,
     /// Whether an origin answered nginx's request.
@@ -34,6 +38,10 @@ pub(in super::super) struct Context {
 /// The reason for a difference, if it is meant.
 pub(in super::super) fn reason(difference: &Difference, request: &Request, context: Context) -> Option<&'static str> {
     let (nginx, serow) = (difference.nginx.as_str(), difference.serow.as_str());
+    let is_of_response = !difference.part.starts_with("origin") && difference.part != "status";
+    if is_of_response && is_unsent(request.path()) && !context.is_of_origin && context.leads_on {
+        return Some("hidden files and sources of scripts are not sent: the last candidate of `try_files` is next");
+    }
     match difference.part.as_str() {
         "status" => status(nginx, serow, request, context),
         "response" => response(nginx, serow, context),
@@ -44,6 +52,16 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
             None => field(part, nginx, serow, context),
         },
     }
+}
+
+/// Whether a path has a part that begins with a dot.
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|name| name.starts_with('.') && !matches!(name, "." | ".." | ".well-known"))
+}
+
+/// Whether Serow does not send a file with this path.
+fn is_unsent(path: &str) -> bool {
+    is_hidden(path) || path.ends_with(".php")
 }
 
 fn response(nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
@@ -61,7 +79,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
     let nginx = nginx.split(' ').next().unwrap_or_default();
     let changes = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS");
     let has_dots = path.contains("/../") || path.contains("/./") || path.ends_with("/..");
-    let is_hidden = path.split('/').any(|name| name.starts_with('.') && !matches!(name, "." | ".." | ".well-known"));
+    let is_hidden = is_hidden(path);
+    // nginx removes a last dot.
+    let is_folder = path.ends_with('/') || path.ends_with("/.");
     let has_extension = path.rsplit('/').next().is_some_and(|name| name.contains('.') && !name.ends_with(".html"));
     match (nginx, serow) {
         (_, "421") if !context.is_known_host => Some("421: no site has the host (RFC 9110 §15.5.20)"),
@@ -69,7 +89,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         (_, "404") if path.to_ascii_lowercase().contains("%2f") => {
             Some("%2F does not separate names of files (RFC 3986 §2.2)")
         }
-        ("403", "404") if path.ends_with('/') => {
+        ("403", "404") if is_folder => {
             Some("404 for a folder without an index: nobody learns which there are")
         }
         ("403", "405") if context.limits_methods => {
@@ -77,6 +97,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         }
         ("503", "429") if context.limits_requests => Some("429 for too many requests (RFC 6585 §4)"),
         ("200" | "206" | "304", "404") if is_hidden => Some("hidden files are not served"),
+        ("200" | "206" | "304", "301" | "302") if is_unsent(path) && context.leads_on && !context.is_of_origin => {
+            Some("hidden files and sources of scripts are not sent: the last candidate of `try_files` is next")
+        }
         ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
@@ -85,6 +108,9 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         }
         ("403", "200") if path.ends_with('/') && context.is_of_serows_origin => {
             Some("a folder without an index is for the front controller, too")
+        }
+        ("403", "200") if path.ends_with('/') && context.tries_folders && context.leads_on => {
+            Some("a folder without an index is for the last candidate of `try_files`, too")
         }
         ("200", "206") if context.caches => {
             Some("a part of a stored response is sent, also if the origin sends no parts (RFC 9110 §14.2)")
@@ -115,7 +141,7 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
     match part {
         "content-type" => media_type(nginx, serow, context),
         "content-encoding" => Some("Serow compresses by default, and what is worth it"),
-        "vary" if nginx == "accept-encoding" => Some("files of less than 1 KB are never compressed: no Vary"),
+        "vary" if without_encoding(nginx) == serow => Some("files of less than 1 KB are never compressed: no Vary"),
         "vary" if serow.contains("accept") => Some("the response varies with `Accept`, or with `Origin`"),
         "allow" if nginx == "–" => Some("Allow in a 405 (RFC 9110 §15.5.6)"),
         "expires" if serow == "–" => Some("no Expires beside `Cache-Control: max-age` (RFC 9111 §5.3)"),
@@ -145,6 +171,15 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
     }
 }
 
+/// The names in a sorted `Vary` without `Accept-Encoding`, which is the first of them.
+fn without_encoding(vary: &str) -> &str {
+    match vary.strip_prefix("accept-encoding") {
+        Some("") => "–",
+        Some(rest) => rest.trim_start_matches(", "),
+        None => vary,
+    }
+}
+
 fn media_type(nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
     match (nginx, serow) {
         ("application/javascript" | "application/x-javascript", "text/javascript")
@@ -167,8 +202,11 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
     let path = request.path().to_ascii_lowercase();
     match part {
         "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
-        "SERVER_NAME" if !context.is_known_host || nginx == "_" => {
+        "SERVER_NAME" if serow.eq_ignore_ascii_case(&request.host) || nginx == "_" => {
             Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)")
+        }
+        "" if context.asks && path.ends_with('/') && nginx == format!("{serow}, {serow}") => {
+            Some("nginx asks the server of `auth_request` again for the index file of a folder")
         }
         "" if context.caches && (nginx == "–") != (serow == "–") => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
@@ -182,7 +220,7 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
             Some("the prefix of a location and the path of `proxy_pass` are joined by one slash")
         }
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
-        "target" if path.contains("//") => Some("applications get repeated slashes as they were sent"),
+        "target" | "PATH_INFO" if path.contains("//") && nginx == serow.replace("//", "/") => Some("applications get repeated slashes as they were sent"),
         "target" if path.contains('%') && decoded(nginx) == decoded(serow) => {
             Some("applications get encoded letters as they were sent")
         }

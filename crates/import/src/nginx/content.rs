@@ -15,7 +15,7 @@ use super::{
     },
     position::Position,
     programs, proxying,
-    redirects::path_of_target,
+    redirects::{path_of_target, with_query_mark},
     route::Route,
     scope::Scope,
     server_routes,
@@ -254,6 +254,7 @@ impl<'tree> Content<'_, 'tree> {
     ) {
         let texts: Vec<Text> = candidates.texts().map(|word| flow.position.filled(word)).collect();
         let Some((last, texts)) = texts.split_last() else { return };
+        let last = &with_query_mark(last);
         flow.position.notes().translated(candidates);
         let handlers = match passing {
             // nginx looks whether a file exists, and passes the request either way.
@@ -351,7 +352,7 @@ impl<'tree> Content<'_, 'tree> {
                 handler.table.set("extensions", ".html");
             }
             // A folder without its index is not a file; endings of files leave no folders.
-            refuses_missing = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
+            refuses_missing = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_files());
             if !refuses_missing {
                 handler.table.remove("listing");
                 handler.table.set("missing", "next");
@@ -433,7 +434,11 @@ impl<'tree> Content<'_, 'tree> {
         let target = if target.contains('?') || names_query { target } else { format!("{target}?") };
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
         // A page is for GET and HEAD, and with another method would lead to itself.
-        let is_page = flow.position.server.is_file_location(target.split('?').next().unwrap_or_default());
+        let page = target.split('?').next().unwrap_or_default();
+        let server = flow.position.server;
+        let is_own = self.passing(self.scope()).is_none()
+            && server.script_location(page).is_some_and(|location| std::ptr::eq(location, self.location));
+        let is_page = is_own || server.is_file_location(page);
         let requests = if is_page { matching.and_method("GET") } else { matching.clone() };
         flow.push(Route::restarting(requests, target), candidates);
         if is_page {

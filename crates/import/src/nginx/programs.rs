@@ -157,6 +157,9 @@ pub(super) fn front_controller<'tree>(
     Some(made.map(|mut handler| {
         let script = format!("/{}", script.trim_start_matches('/'));
         handler.table.set("front-controller", script.trim_start_matches('/'));
+        if texts.iter().all(|text| text.written() == "$uri") {
+            handler.table.set("index", Value::List(Vec::new()));
+        }
         if query.is_none() {
             position.notes().differs(
                 location.scope.own_one("try_files").unwrap_or(location.directive),

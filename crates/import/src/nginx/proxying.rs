@@ -153,7 +153,12 @@ fn set_path<'tree>(
         if is_unchanged {
             return Ok(());
         }
-        let written = written.strip_suffix("$is_args$args").map_or_else(|| format!("{written}?"), str::to_owned);
+        let written = match written.strip_suffix("$is_args$args") {
+            Some(before) => before.to_owned(),
+            // A text with a query has that one alone.
+            None if written.contains('?') => written,
+            None => format!("{written}?"),
+        };
         if let Some(before) = written.strip_suffix("$request_uri?") {
             handler.table.set("add-prefix", before.trim_end_matches('/'));
             return Ok(());
