@@ -78,7 +78,11 @@ impl Names {
             if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
         let Some((own, rest)) = target.split_once("://") else { return target };
         if rest.starts_with("unix:") {
-            return target;
+            let of_group = |(server, upstream): &(String, String)| {
+                let path = rest.strip_prefix(server.as_str()).filter(|path| path.starts_with('/'))?;
+                Some(format!("{own}://{upstream}{path}"))
+            };
+            return self.groups.iter().find_map(of_group).unwrap_or(target);
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (name, port) = match authority.rsplit_once(':') {

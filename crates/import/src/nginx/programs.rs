@@ -142,6 +142,12 @@ pub(super) fn front_controller<'tree>(
     if has_steps {
         return None;
     }
+    // The files of `php` have no freshness and media types of their own.
+    let mut files = Table::default();
+    policies::files::set(position.server, &location.scope, &mut files);
+    if files.entries.iter().any(|(key, _)| !["index", "listing"].contains(&key.as_str())) {
+        return None;
+    }
     let made = handler(position, location, pass, &scripts.scope, &Match::all(), None);
     if let Ok(handler) = &made {
         // A route for files and scripts has the settings of both.

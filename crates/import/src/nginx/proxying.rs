@@ -119,7 +119,10 @@ fn handler<'tree>(
         None => set_path(position, location, matching, path, had_variables, &mut handler)?,
     }
     fields(position, settings, address, &mut handler.table);
-    redirects(position, location, settings, address, path, &mut handler.table);
+    // nginx has no default for a `proxy_pass` with variables.
+    let has_default = !had_variables && handler.table.get("host").is_some();
+    redirects(position, location, settings, address, path, has_default, &mut handler.table);
+    cookies(position, settings, &mut handler.table);
     times(position, settings, &mut handler.table);
     Ok(handler)
 }
@@ -298,22 +301,26 @@ fn set_host(position: &Position<'_, '_>, host: Option<(&Directive, &str)>, addre
     }
 }
 
-/// `proxy_redirect` and cookies.
+/// `proxy_redirect`.
 fn redirects<'tree>(
     position: &Position<'_, 'tree>,
     location: &Location<'tree>,
     settings: &Scope<'tree>,
     address: &str,
     path: Option<&Text>,
+    has_default: bool,
     table: &mut Table,
 ) {
     let notes = position.notes();
     let mut rewritten = Vec::new();
     let rules = settings.nearest("proxy_redirect");
     let default = |rewritten: &mut Vec<(String, Value)>| {
-        let from = format!("{address}{}", path.and_then(Text::literal).unwrap_or("/"));
-        if let Some(prefix) = location.path().filter(|_| path.is_none_or(|path| path.literal().is_some())) {
-            rewritten.push((from, Value::Text(prefix.to_owned())));
+        let (from, to) = match path {
+            None => ("/", Some("/")),
+            Some(path) => (path.literal().unwrap_or_default(), location.path().filter(|_| path.literal().is_some())),
+        };
+        if let Some(to) = to {
+            rewritten.push((format!("{address}{from}"), Value::Text(to.to_owned())));
         }
     };
     for rule in &rules {
@@ -328,12 +335,17 @@ fn redirects<'tree>(
             _ => notes.lost(rule, "it has a text and its replacement"),
         }
     }
-    if rules.is_empty() && table.get("host").is_some() {
+    if rules.is_empty() && has_default {
         default(&mut rewritten);
     }
     if !rewritten.is_empty() {
         table.set("rewrite-location", Value::Table(rewritten));
     }
+}
+
+/// `proxy_cookie_…`.
+fn cookies<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = position.notes();
     let mut flags: Vec<(String, Value)> = Vec::new();
     for (name, key) in [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")] {
         let mut replaced = Vec::new();
