@@ -111,6 +111,8 @@ fn concerns(directive: &Directive, part: &str) -> bool {
             "status" if name == "sub_filter" => true,
             "status" | "response" | "body" | "location" | "origin" => STEPS.contains(&name),
             "cache-control" | "expires" => name == "expires" || name == "add_header" && names(part),
+            // A page for folders without an index file has fields of its own.
+            _ if name == "index" => directive.texts().any(|page| page.starts_with('/')),
             field => matches!(name, "add_header" | "more_set_headers") && names(field),
         },
     }
@@ -135,6 +137,7 @@ fn acts(directive: &Directive, difference: &Difference, path: Option<&str>, stat
             _ => is_one("302"),
         },
         "error_page" => directive.texts().any(is_one),
+        "index" if !matches!(difference.part.as_str(), "status" | "body") => is_error(),
         "proxy_redirect" => difference.part == "location",
         "sub_filter" => difference.nginx == "200" && difference.serow == "206",
         "limit_except" | "allow" | "deny" | "satisfy" | "internal" | "proxy_intercept_errors" => is_error(),
