@@ -390,7 +390,7 @@ impl<'tree> Content<'_, 'tree> {
             server.notes().differs(candidates, "there is no `root`: the candidates are looked for nowhere");
             return Ok(());
         };
-        let text = variables.resolve(text, Use::Message)?;
+        let text = variables.resolve(text, Use::Message)?.with_single_slashes();
         let mut path = Text::default();
         path.push_literal(folder.path.trim_end_matches('/'));
         let has_slash = match text.parts.first() {

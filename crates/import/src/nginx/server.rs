@@ -251,7 +251,8 @@ impl<'a, 'tree> Server<'a, 'tree> {
         if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), location.path()) {
             let both_end = prefix.ends_with('/') == path.ends_with('/');
             if both_end && !is_alias_of_file(location, path) {
-                table.set("root", path.trim_end_matches('/'));
+                let folder = path.trim_end_matches('/');
+                table.set("root", if folder.is_empty() { "/" } else { folder });
                 if prefix != "/" {
                     table.set("strip-prefix", Value::Bool(true));
                 }

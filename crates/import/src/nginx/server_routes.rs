@@ -96,7 +96,7 @@ fn close_to_clients<'tree>(flow: &mut Flow<'_, 'tree>, location: &Location<'tree
         flow.position.notes().lost(location.directive, format!("{lost} has no translation"));
         flow.routes.clear();
     }
-    flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+    flow.routes.iter_mut().for_each(make_internal);
     let mut refusal = Route::new(matching.clone());
     policies::set(&flow.position, &location.scope, &Handler::responding(404), &mut refusal.table);
     flow.routes.push(refusal);
@@ -121,7 +121,13 @@ fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str) -> Result<Vec<Ro
     }
     for route in &mut routes {
         route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
-        route.table.set("internal", Value::Bool(true));
+        make_internal(route);
     }
     Ok(routes)
+}
+
+/// Makes a route internal: its requests have passed the limits and the cache of the route that led to it.
+fn make_internal(route: &mut Route) {
+    ["cache", "mirror", "max-body", "body-timeout"].iter().for_each(|key| _ = route.table.remove(key));
+    route.table.set("internal", Value::Bool(true));
 }

@@ -53,7 +53,7 @@ pub(crate) fn set<'tree>(
             Err(why) => server.notes().lost(field, why),
             Ok(value) => {
                 server.notes().translated(field);
-                let value = value.written();
+                let value = on_one_line(server, field, value.written());
                 if value.is_empty() {
                     continue;
                 }
@@ -105,6 +105,19 @@ fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {
         rule.push(("status".to_owned(), Value::list(["2xx".to_owned(), "3xx".to_owned()])));
     }
     Value::Table(rule)
+}
+
+/// A value without line feeds, which fields do not have (RFC 9110 §5.5).
+fn on_one_line(server: &Server<'_, '_>, field: &Directive, value: String) -> String {
+    if !value.contains(|letter: char| letter.is_control() && letter != '\t') {
+        return value;
+    }
+    server.notes().differs(field, "the value is on one line: nginx sends its line feeds, which clients may refuse");
+    value
+        .split(|letter: char| letter.is_whitespace() || letter.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Whether Serow adds the field itself, by a setting of the whole server.
