@@ -48,6 +48,7 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
                 let matching = Match::of(location, within);
                 routes.extend(of_location(server, location, &matching, &position.variables, 0));
             }
+            Choice::AddSlash(location, _) if location.is_unreachable() => {}
             Choice::AddSlash(location, path) => {
                 let mut route = Route::new(Match::exact(&path));
                 let handler = Handler::redirecting(format!("{path}/"), 301);
