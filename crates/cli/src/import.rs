@@ -26,10 +26,18 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
     let main = &arguments.file;
     let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = std::path::absolute(arguments.prefix.as_deref().unwrap_or(folder)).map_err(CommandError::output)?;
+    let is_import = !arguments.compare || arguments.output.is_some();
+    let missed = if is_import { import(arguments, &prefix)? } else { None };
     if arguments.compare {
-        return compare(arguments, &prefix);
+        compare(arguments, &prefix)?;
     }
-    let imported = serow_import::nginx(main, &prefix, &Disk).map_err(ImportError::Syntax)?;
+    missed.map_or(Ok(()), |missed| Err(missed.into()))
+}
+
+/// Writes the settings and the report. Returns the part of the configuration that they miss.
+fn import(arguments: &ImportArguments, prefix: &Path) -> Result<Option<ImportError>, CommandError> {
+    let main = &arguments.file;
+    let imported = serow_import::nginx(main, prefix, &Disk).map_err(ImportError::Syntax)?;
     let report = if arguments.all { imported.report.all() } else { imported.report.to_string() };
     let path = arguments.output.clone().unwrap_or_else(|| main.with_file_name(DEFAULT_SETTINGS_FILE));
     if !imported.settings.contains("[[site]]") {
@@ -62,11 +70,11 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
             print(&format!("{} is written. Next: serow check -c {0}\n", path.display()))?;
         }
     }
-    match (check.defects.len(), imported.report.counts()) {
-        (0, [_, _, _, 0]) => Ok(()),
-        (0, [_, _, _, lost]) => Err(ImportError::Lost(lost).into()),
-        (refused, _) => Err(ImportError::Refused(refused).into()),
-    }
+    Ok(match (check.defects.len(), imported.report.counts()) {
+        (0, [_, _, _, 0]) => None,
+        (0, [_, _, _, lost]) => Some(ImportError::Lost(lost)),
+        (refused, _) => Some(ImportError::Refused(refused)),
+    })
 }
 
 /// Compares the responses of nginx with those of this program.

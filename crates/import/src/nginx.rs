@@ -8,6 +8,7 @@ mod handler;
 mod import;
 mod listeners;
 mod locations;
+mod lookaround;
 mod maps;
 mod matching;
 mod overlapping;

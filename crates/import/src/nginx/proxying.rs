@@ -323,12 +323,16 @@ fn redirects<'tree>(
     let notes = position.notes();
     let mut rewritten = Vec::new();
     let rules = settings.nearest("proxy_redirect");
+    // Without a path behind the server, a path of the origin is one of the site as well, whatever the location.
     let default = |rewritten: &mut Vec<(String, Value)>| {
-        let from = format!("{address}{}", path.and_then(Text::literal).unwrap_or("/"));
-        let is_fixed = address.contains("://") && path.is_none_or(|path| path.literal().is_some());
-        if let Some(prefix) = location.path().filter(|_| is_fixed) {
-            rewritten.push((from, Value::Text(prefix.to_owned())));
-        }
+        let from = |path: &str| format!("{address}{path}");
+        let rule = match path {
+            None => Some((from("/"), "/")),
+            Some(path) => path.literal().map(from).zip(location.path()),
+        };
+        // An address with variables has no redirects of its own.
+        let rule = rule.filter(|_| address.contains("://"));
+        rewritten.extend(rule.map(|(from, to)| (from, Value::Text(to.to_owned()))));
     };
     for rule in &rules {
         notes.translated(rule);

@@ -69,6 +69,9 @@ fn of_location<'a, 'tree>(
     variables: &Variables,
     depth: usize,
 ) -> Vec<Route> {
+    if let Some(why) = &location.unreadable {
+        return vec![Route::refusing(matching.clone(), format!("{}: {why}", location.directive.place))];
+    }
     let variables = server.with_folder(variables, &location.scope);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
