@@ -106,7 +106,7 @@ impl Rehearsal {
             notes: Vec::new(),
         };
         making.limit_notes(&directives, certificates.are_named);
-        making.block("", &mut directives)?;
+        making.block("", None, &mut directives)?;
         making.listen(&mut directives)?;
         making.paths.replace_moved(&mut directives);
         making.add_to_http(&mut directives, folder.path());
@@ -173,19 +173,20 @@ impl Making<'_> {
     }
 
     /// Changes the directives of a block, and drops those that a rehearsal does not have.
-    fn block(&mut self, around: &str, directives: &mut Vec<Directive>) -> io::Result<()> {
+    fn block(&mut self, around: &str, prefix: Option<&str>, directives: &mut Vec<Directive>) -> io::Result<()> {
         directives.retain(|directive| !self.is_dropped(around, directive));
         for directive in directives.iter_mut() {
-            self.directive(around, directive)?;
+            self.directive(around, prefix, directive)?;
             let name = directive.name.text.clone();
+            let prefix = prefix_of(directive);
             if let Some(block) = &mut directive.block {
-                self.block(&name, block)?;
+                self.block(&name, prefix.as_deref(), block)?;
             }
         }
         Ok(())
     }
 
-    fn directive(&mut self, around: &str, directive: &mut Directive) -> io::Result<()> {
+    fn directive(&mut self, around: &str, prefix: Option<&str>, directive: &mut Directive) -> io::Result<()> {
         let name = directive.name.text.clone();
         match (around, name.as_str()) {
             ("upstream", "server") => self.upstream_server(directive)?,
@@ -200,7 +201,7 @@ impl Making<'_> {
             (_, "limit_conn") => set_word(directive, 1, "1000"),
             (_, "proxy_redirect") => self.redirect(directive),
             (_, pass) if super::sites::PASSES.contains(&pass) => self.pass(directive)?,
-            _ => self.paths.directive(directive)?,
+            _ => self.paths.directive(prefix, directive)?,
         }
         Ok(())
     }
@@ -276,6 +277,18 @@ fn raise(directive: &mut Directive, start: &str, value: &str) {
 
 fn contains(directive: &Directive, name: &str) -> bool {
     any(directive, &|inner| inner.name() == name)
+}
+/// The prefix of a location for one.
+fn prefix_of(directive: &Directive) -> Option<String> {
+    if directive.name() != "location" {
+        return None;
+    }
+    let words: Vec<&str> = directive.texts().collect();
+    match words.as_slice() {
+        ["^~", path] => Some((*path).to_owned()),
+        [path] if path.starts_with('/') => Some((*path).to_owned()),
+        _ => None,
+    }
 }
 
 fn any(directive: &Directive, is_sought: &dyn Fn(&Directive) -> bool) -> bool {

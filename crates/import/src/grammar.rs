@@ -1,5 +1,6 @@
 //! The grammar of nginx's configuration files: words, quotes, escapes, comments, blocks, included files.
 
+pub mod alias;
 pub mod directive;
 pub mod disk;
 pub mod error;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::made;
-use serow_import::grammar::directive::Directive;
+use serow_import::grammar::{alias::names_file, directive::Directive};
 
 /// The files and folders of a rehearsal.
 #[derive(Debug)]
@@ -115,13 +115,19 @@ impl Paths {
         self.folder.join("files").display().to_string()
     }
 
-    /// Changes the paths of a directive.
-    pub(super) fn directive(&mut self, directive: &mut Directive) -> io::Result<()> {
+    /// Changes the paths of a directive in a location with this prefix, if it has one.
+    pub(super) fn directive(&mut self, prefix: Option<&str>, directive: &mut Directive) -> io::Result<()> {
         let name = directive.name.text.clone();
         let Some(word) = directive.words.first_mut() else { return Ok(()) };
         match name.as_str() {
             "root" => word.text = self.root(&word.text, false),
-            "alias" => word.text = self.root(&word.text, has_ending(&word.text)),
+            "alias" => {
+                let is_file = match prefix {
+                    Some(prefix) => names_file(prefix, &word.text),
+                    None => has_ending(&word.text),
+                };
+                word.text = self.root(&word.text, is_file);
+            }
             "auth_basic_user_file" => word.text = self.passwords(&word.text)?,
             "ssl_certificate" => word.text = self.certificate(&word.text, "certificate.pem"),
             "ssl_certificate_key" => word.text = self.certificate(&word.text, "key.pem"),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{super::sites, paths::Paths};
-use serow_import::grammar::directive::Directive;
+use serow_import::grammar::{alias::names_file, directive::Directive};
 
 /// The files in each folder.
 pub(crate) const FILES: &[&str] = &[
@@ -47,8 +47,10 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
                     }
                     _ => folder.clone(),
                 };
-                let is_file = Path::new(&path).file_name().is_some_and(|name| name.to_string_lossy().contains('.'))
-                    && !path.ends_with('/');
+                let is_file = match location.kind {
+                    sites::Kind::Prefix(prefix) => names_file(prefix, &path),
+                    _ => path.rsplit('/').next().is_some_and(|name| name.contains('.')),
+                };
                 if is_file && is_alias {
                     write_file(&files, &path, &mut written)?;
                     continue;

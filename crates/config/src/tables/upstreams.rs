@@ -124,8 +124,8 @@ pub struct ProxySettings {
     /// Attributes that cookies in responses get or lose, by the name of the cookie: { session = "samesite=strict", "*" =
     /// ["secure", "httponly"] }.
     ///
-    /// secure, httponly, samesite=strict, samesite=lax, samesite=none; nosecure, nohttponly and nosamesite remove one. The first
-    /// key that fits counts: * is any name, and ~ begins a regular expression.
+    /// secure, httponly, partitioned, samesite=strict, samesite=lax, samesite=none; nosecure, nohttponly, nopartitioned and
+    /// nosamesite remove one. The first key that fits counts: * is any name, and ~ begins a regular expression.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub cookie_flags: Pairs<Texts>,
 }

@@ -22,7 +22,7 @@ use super::{
     text::{Part, Text, Use},
 };
 use crate::{
-    grammar::directive::Directive,
+    grammar::{alias::names_file, directive::Directive},
     settings::{table::Table, value::Value},
 };
 
@@ -54,9 +54,12 @@ impl<'tree> Content<'_, 'tree> {
         if self.refuse_lost(flow, matching) {
             return;
         }
+        let passing = self.passing(settings);
+        if passing.is_none() && !in_if && self.append_alias_of_file(flow, settings, matching) {
+            return;
+        }
         let below = self.alias_without_slash(flow, settings, matching);
         let matching = below.as_ref().unwrap_or(matching);
-        let passing = self.passing(settings);
         if passing.is_none() && !self.append_refusals(flow, settings, matching) {
             return;
         }
@@ -160,6 +163,19 @@ impl<'tree> Content<'_, 'tree> {
             }
         };
         push(flow, settings, matching, handlers, reported);
+    }
+
+    /// Appends the routes of a prefix whose `alias` is a file: longer paths are not found. Whether it is one.
+    fn append_alias_of_file(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) -> bool {
+        let folder = flow.position.server.folder_of(settings).filter(|folder| folder.is_alias);
+        let prefix = self.location.path().filter(|prefix| matching.prefix() == Some(prefix));
+        let (Some(folder), Some(prefix)) = (folder, prefix) else { return false };
+        if !names_file(prefix, &folder.path) || settings.own_one("try_files").is_some() {
+            return false;
+        }
+        self.append_handlers(flow, settings, &matching.only(prefix), None);
+        flow.push_handler(matching, settings, &Handler::responding(404), self.directive());
+        true
     }
 
     /// Where a location with an `alias` has no slash at its end: the requests below the location, and a redirect to the slash.
@@ -399,7 +415,7 @@ impl<'tree> Content<'_, 'tree> {
             server.notes().differs(candidates, "there is no `root`: the candidates are looked for nowhere");
             return Ok(());
         };
-        let text = variables.resolve(text, Use::Message)?;
+        let text = variables.resolve(text, Use::Message)?.with_single_slashes();
         let mut path = Text::default();
         path.push_literal(folder.path.trim_end_matches('/'));
         let has_slash = match text.parts.first() {

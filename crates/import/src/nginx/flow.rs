@@ -307,6 +307,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 return Next::GoesOn;
             }
         };
+        let target = target.without_groups_above(pattern.groups());
         let always = matches!(pattern.expression(), "^" | "" | ".*" | "^.*$" | "^(.*)$" | "^/(.*)$" | "^/");
         let Some(narrowed) = matching.and_expression(&pattern) else {
             self.position.server.unreached(directive);

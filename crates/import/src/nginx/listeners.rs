@@ -192,6 +192,12 @@ impl Listening {
         }
         if !self.certificates.is_empty() && self.tls.values().any(|is_tls| *is_tls) {
             root.set("tls", Value::texts(self.certificates.iter().cloned()));
+        } else if root.get("tls-unknown-name").is_some() {
+            // All handshakes are refused: nginx needs no certificate for that.
+            match self.tls.values().any(|is_tls| *is_tls) {
+                true => root.set("tls", "self-signed"),
+                false => _ = root.remove("tls-unknown-name"),
+            }
         }
         if self.has_proxy_protocol {
             root.set("proxy-protocol", Value::Bool(true));

@@ -1,6 +1,6 @@
 //! `map`, `geo` and `split_clients`: variables that depend on others.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serow_variables::check_new_name;
 
@@ -9,7 +9,6 @@ use super::{
     import::Import,
     pattern::Pattern,
     process::network,
-    route::highest_group,
     text::{Text, Use, Variables},
 };
 use crate::{
@@ -53,8 +52,16 @@ impl<'tree> Import<'tree> {
         self.maps.borrow_mut().clear();
         self.missing_maps.borrow_mut().clear();
         let mut has_lost = false;
+        let last: HashMap<&str, usize> =
+            http.iter().filter_map(|directive| Some((made_name(directive)?, directive.number))).collect();
         for directive in http {
-            let name = directive.words.last().map(|word| word.text.trim_start_matches('$')).unwrap_or_default();
+            let Some(name) = made_name(directive) else { continue };
+            if last.get(name) != Some(&directive.number) {
+                for line in [directive].into_iter().chain(directive.children()) {
+                    self.notes.no_line(line, "another one makes its variable again, and is the one that counts");
+                }
+                continue;
+            }
             let mut variables = self.variables.borrow_mut();
             let made = match directive.name() {
                 "map" => map(directive, &variables),
@@ -183,6 +190,12 @@ impl<'tree> Import<'tree> {
     }
 }
 
+/// The name of the variable that a map, a `geo` or a `split_clients` makes.
+fn made_name(directive: &Directive) -> Option<&str> {
+    let is_map = matches!(directive.name(), "map" | "geo" | "split_clients");
+    Some(directive.words.last().filter(|_| is_map)?.text.trim_start_matches('$'))
+}
+
 /// The name of a map's variable in Serow, whose own variables have some names.
 fn own_name(name: &str) -> String {
     if check_new_name(name).is_ok() {
@@ -206,7 +219,7 @@ fn map(directive: &Directive, variables: &Variables) -> Result<Table, String> {
     for line in directive.children() {
         let Some(value) = line.word(0) else { continue };
         let key = line.name();
-        let value = value_of(key, value, variables)?;
+        let value = value_of(key, &without_missing_groups(key, value), variables)?;
         match key {
             "default" if !line.name.is_quoted => default = Some(value),
             expression if expression.starts_with('~') => {
@@ -216,9 +229,6 @@ fn map(directive: &Directive, variables: &Variables) -> Result<Table, String> {
                     ignores_case,
                 )?;
                 matches_empty |= pattern.matches("");
-                if highest_group(&value) > pattern.groups() {
-                    return Err(format!("the expression {expression} has no such group"));
-                }
                 expressions.push((pattern.written_as_condition(), value));
             }
             host if has_hosts && host.starts_with('.') => {
@@ -245,20 +255,29 @@ fn map(directive: &Directive, variables: &Variables) -> Result<Table, String> {
     Ok(table)
 }
 
-/// The value of a line, in which groups of its own expression have a meaning.
-fn value_of(key: &str, value: &str, variables: &Variables) -> Result<Value, String> {
+/// The value of a line without the groups that its expression does not have, which are empty.
+fn without_missing_groups(key: &str, value: &str) -> Text {
     let text = Text::of(value);
+    let expression = key.strip_prefix('~').filter(|_| value.contains('$'));
+    match expression.map(|expression| Pattern::new(expression.trim_start_matches('*'), false)) {
+        Some(Ok(pattern)) => text.without_groups_above(pattern.groups()),
+        _ => text,
+    }
+}
+
+/// The value of a line, in which groups of its own expression have a meaning.
+fn value_of(key: &str, text: &Text, variables: &Variables) -> Result<Value, String> {
     let is_group = |name: &str| {
         key.starts_with('~')
             && [format!("(?<{name}>"), format!("(?P<{name}>")].iter().any(|group| key.contains(group.as_str()))
     };
     let groups: Vec<&str> = text.variables().filter(|name| is_group(name)).collect();
     if groups.is_empty() {
-        return Ok(Value::Text(variables.resolve(&text, Use::Message)?.written()));
+        return Ok(Value::Text(variables.resolve(text, Use::Message)?.written()));
     }
     let mut with_groups = variables.clone();
     groups.into_iter().for_each(|name| with_groups.add_map(name));
-    Ok(Value::Text(with_groups.resolve(&text, Use::Message)?.written()))
+    Ok(Value::Text(with_groups.resolve(text, Use::Message)?.written()))
 }
 
 /// A key that matches a value in its own case: keys of maps ignore it.

@@ -58,8 +58,11 @@ pub(super) fn set<'tree>(
     }
     let fields: Vec<Value> = std::mem::take(&mut handler.fields)
         .into_iter()
-        .map(|(name, value)| {
-            Value::Table(vec![("set".to_owned(), Value::Text(name)), ("value".to_owned(), Value::Text(value))])
+        .map(|(name, value)| match value.is_empty() {
+            true => Value::Table(vec![("remove".to_owned(), Value::Text(name))]),
+            false => {
+                Value::Table(vec![("set".to_owned(), Value::Text(name)), ("value".to_owned(), Value::Text(value))])
+            }
         })
         .collect();
     if !fields.is_empty() {

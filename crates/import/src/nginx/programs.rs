@@ -276,7 +276,20 @@ fn variables<'tree>(
             notes.no_line(param, "programs have this variable");
             continue;
         }
+        let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let field_with_hyphens = name.strip_prefix("HTTP_").filter(|field| field.contains('-'));
+        if !is_name(name) && !field_with_hyphens.is_some_and(|field| is_name(&field.replace('-', ""))) {
+            notes.lost(param, "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME");
+            continue;
+        }
         match decided.resolve(&position.filled(value), Use::Message) {
+            Ok(value) if field_with_hyphens.is_some() => {
+                let why =
+                    "the program gets it as a field of the request: names of variables have letters, digits and _";
+                notes.differs(param, why);
+                let field = field_with_hyphens.unwrap_or_default().to_ascii_lowercase().replace('-', "_");
+                handler.fields.push((super::condition::field_name(&field), value.written()));
+            }
             Ok(value) => {
                 notes.translated(param);
                 match name.strip_prefix("HTTP_") {

@@ -207,6 +207,10 @@ pub(super) fn is_field_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
+/// Attributes that cookies get by `cookie-flags`.
+const COOKIE_FLAGS: &[&str] =
+    &["secure", "httponly", "partitioned", "samesite=strict", "samesite=lax", "samesite=none"];
+
 /// Directives that leave out parts of a request, which Serow passes on, with the remark.
 const UNCHANGED: &[(&str, &str)] = &[
     ("proxy_pass_request_headers", "the server also gets the fields of the client: remove them with `set-header`"),
@@ -383,7 +387,13 @@ fn cookies<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table
             if let (Some("/"), Some(("/", attributes))) = (rule.word(0), rule.word(1).and_then(|to| to.split_once(';')))
             {
                 let attributes = attributes.split(';').map(|attribute| attribute.trim().to_ascii_lowercase());
-                flags.push(("*".to_owned(), Value::list(attributes.filter(|attribute| !attribute.is_empty()))));
+                let (known, others): (Vec<_>, Vec<_>) = attributes
+                    .filter(|attribute| !attribute.is_empty())
+                    .partition(|attribute| COOKIE_FLAGS.contains(&attribute.as_str()));
+                if !others.is_empty() {
+                    notes.lost(rule, format!("`{}` is not an attribute that cookies get here", others.join("; ")));
+                }
+                flags.push(("*".to_owned(), Value::list(known)));
                 continue;
             }
             if let (Some(from), Some(to)) = (rule.word(0), rule.word(1)) {

@@ -11,7 +11,7 @@ use super::{
     text::{Part, Text, Use, Variables},
 };
 use crate::{
-    grammar::directive::Directive,
+    grammar::{alias::names_file, directive::Directive},
     report::Notes,
     settings::{table::Table, value::Value},
 };
@@ -258,8 +258,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
         if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), location.path()) {
             // `location /a` with `alias /b/`: nginx reads `/b//x` as `/b/x`.
             let fits = prefix.ends_with('/') == path.ends_with('/') || !prefix.ends_with('/');
-            if fits && !location.is_exact() {
-                table.set("root", path.trim_end_matches('/'));
+            if fits && !is_alias_of_file(location, path) {
+                let folder = path.trim_end_matches('/');
+                table.set("root", if folder.is_empty() { "/" } else { folder });
                 if prefix != "/" {
                     table.set("strip-prefix", Value::Bool(true));
                 }
@@ -341,6 +342,11 @@ impl<'a, 'tree> Server<'a, 'tree> {
     }
 }
 
+/// Whether an `alias` names the file of a single path.
+pub(super) fn is_alias_of_file(location: &Location<'_>, alias: &str) -> bool {
+    location.is_exact() || location.path().is_some_and(|prefix| names_file(prefix, alias))
+}
+
 /// An `alias` that is a file, that captures are a part of, or that the rest of the path follows without a slash: the folder,
 /// and the path below it.
 fn alias(path: &Text, location: &Location<'_>, table: &mut Table) -> Result<String, String> {
@@ -351,7 +357,7 @@ fn alias(path: &Text, location: &Location<'_>, table: &mut Table) -> Result<Stri
     rest.parts[0] = Part::Literal(format!("/{name}"));
     let rest = rest.written();
     table.set("root", if folder.is_empty() { "/" } else { folder });
-    Ok(match location.is_exact() || location.path().is_none() {
+    Ok(match location.path().is_none() || path.literal().is_some_and(|path| is_alias_of_file(location, path)) {
         true => rest,
         // The star of the path.
         false => format!("{rest}$1"),

@@ -48,6 +48,7 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
                 let matching = Match::of(location, within);
                 routes.extend(of_location(server, location, &matching, &position.variables, 0));
             }
+            Choice::AddSlash(location, _) if location.is_unreachable() => {}
             Choice::AddSlash(location, path) => {
                 let mut route = Route::new(Match::exact(&path));
                 // nginx first looks whether the location is internal.
@@ -122,7 +123,7 @@ fn close_to_clients<'tree>(flow: &mut Flow<'_, 'tree>, location: &Location<'tree
         flow.position.notes().lost(location.directive, format!("{lost} has no translation"));
         flow.routes.clear();
     }
-    flow.routes.iter_mut().for_each(|route| route.table.set("internal", Value::Bool(true)));
+    flow.routes.iter_mut().for_each(make_internal);
     let mut refusal = Route::new(matching.clone());
     policies::set(&flow.position, &location.scope, &Handler::responding(404), &mut refusal.table);
     flow.routes.push(refusal);
@@ -147,7 +148,13 @@ fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str) -> Result<Vec<Ro
     }
     for route in &mut routes {
         route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
-        route.table.set("internal", Value::Bool(true));
+        make_internal(route);
     }
     Ok(routes)
+}
+
+/// Makes a route internal: its requests have passed the limits and the cache of the route that led to it.
+fn make_internal(route: &mut Route) {
+    ["cache", "mirror", "max-body", "body-timeout"].iter().for_each(|key| _ = route.table.remove(key));
+    route.table.set("internal", Value::Bool(true));
 }

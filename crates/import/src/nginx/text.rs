@@ -78,6 +78,29 @@ impl Text {
         Ok(replaced)
     }
 
+    /// It without groups of an expression that has only so many: they are empty.
+    pub(crate) fn without_groups_above(&self, groups: usize) -> Self {
+        let is_missing = |name: &str| name.parse::<usize>().is_ok_and(|number| number > groups);
+        self.replaced(|name| Ok(is_missing(name).then(Self::default))).unwrap_or_default()
+    }
+
+    /// It with one slash in the place of several that follow each other.
+    pub(crate) fn with_single_slashes(&self) -> Self {
+        let mut single = Self::default();
+        for part in &self.parts {
+            match part {
+                Part::Literal(literal) => {
+                    let mut last = ' ';
+                    let mut letters = literal.to_owned();
+                    letters.retain(|letter| (letter, std::mem::replace(&mut last, letter)) != ('/', '/'));
+                    single.push_literal(&letters);
+                }
+                Part::Variable(_) => single.parts.push(part.clone()),
+            }
+        }
+        single
+    }
+
     /// The text if it has no variables.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.parts.as_slice() {

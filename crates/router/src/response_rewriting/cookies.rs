@@ -9,6 +9,7 @@ use super::{FilledRules, Match, ResponseRewriting, RewritePattern};
 pub struct CookieFlags {
     secure: Option<bool>,
     http_only: Option<bool>,
+    partitioned: Option<bool>,
     /// The text of the attribute; an empty one removes it.
     same_site: Option<&'static str>,
 }
@@ -29,13 +30,15 @@ impl CookieFlags {
             "nosecure" => self.secure.replace(false).is_none(),
             "httponly" => self.http_only.replace(true).is_none(),
             "nohttponly" => self.http_only.replace(false).is_none(),
+            "partitioned" => self.partitioned.replace(true).is_none(),
+            "nopartitioned" => self.partitioned.replace(false).is_none(),
             "samesite=strict" => self.same_site.replace("SameSite=Strict").is_none(),
             "samesite=lax" => self.same_site.replace("SameSite=Lax").is_none(),
             "samesite=none" => self.same_site.replace("SameSite=None").is_none(),
             "nosamesite" => self.same_site.replace("").is_none(),
             _ => {
-                let names =
-                    "secure, httponly, samesite=strict, samesite=lax, samesite=none, nosecure, nohttponly, nosamesite";
+                let names = "secure, httponly, partitioned, samesite=strict, samesite=lax, samesite=none, nosecure, \
+                             nohttponly, nopartitioned, nosamesite";
                 return Err(InvalidFlag(format!("{flag:?} is not one of {names}")));
             }
         };
@@ -53,6 +56,7 @@ impl CookieFlags {
         match self {
             Self { secure: Some(is_set), .. } if is("secure") => Some(if is_set { SECURE } else { "" }),
             Self { http_only: Some(is_set), .. } if is("httponly") => Some(if is_set { HTTP_ONLY } else { "" }),
+            Self { partitioned: Some(is_set), .. } if is("partitioned") => Some(if is_set { PARTITIONED } else { "" }),
             Self { same_site: Some(text), .. } if is("samesite") => Some(text),
             _ => None,
         }
@@ -62,7 +66,8 @@ impl CookieFlags {
     fn wanted(self) -> impl Iterator<Item = &'static str> {
         let secure = (self.secure == Some(true)).then_some(SECURE);
         let http_only = (self.http_only == Some(true)).then_some(HTTP_ONLY);
-        secure.into_iter().chain(http_only).chain(self.same_site.filter(|text| !text.is_empty()))
+        let partitioned = (self.partitioned == Some(true)).then_some(PARTITIONED);
+        secure.into_iter().chain(http_only).chain(partitioned).chain(self.same_site.filter(|text| !text.is_empty()))
     }
 }
 
@@ -144,3 +149,5 @@ impl Error for InvalidFlag {}
 const SECURE: &str = "Secure";
 
 const HTTP_ONLY: &str = "HttpOnly";
+
+const PARTITIONED: &str = "Partitioned";

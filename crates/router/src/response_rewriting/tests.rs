@@ -103,6 +103,8 @@ fn cookies() -> ResponseRewriting {
         cookie_path: rules(&[("/app/", "/"), ("/gone", ""), ("~^/v([0-9])", "/api/$1/")]),
         cookie_flags: vec![
             (NamePattern::Name("plain".to_owned()), flags(&["nosecure", "nohttponly", "nosamesite"])),
+            (NamePattern::Name("part".to_owned()), flags(&["partitioned"])),
+            (NamePattern::Name("whole".to_owned()), flags(&["nopartitioned"])),
             (NamePattern::Expression("^id".parse().unwrap()), flags(&["secure", "HttpOnly", "samesite=lax"])),
         ],
         own_cookie: Some("route".to_owned()),
@@ -125,6 +127,9 @@ fn attributes_of_cookies_change_and_all_else_stays() {
         ("plain=1; secure; HttpOnly; SameSite=None; Max-Age=5", "plain=1; Max-Age=5"),
         ("plain=1", "plain=1"),
         ("id=\"x\"; samesite=none; SECURE", "id=\"x\"; Secure; HttpOnly; SameSite=Lax"),
+        ("part=1; Secure", "part=1; Secure; Partitioned"),
+        ("part=1; PARTITIONED; Secure", "part=1; Secure; Partitioned"),
+        ("whole=1; partitioned; Secure", "whole=1; Secure"),
         ("idx", "idx; Secure; HttpOnly; SameSite=Lax"),
         ("id=1; Secure; HttpOnly; SameSite=Lax", "id=1; Secure; HttpOnly; SameSite=Lax"),
         ("id =1", "id =1; Secure; HttpOnly; SameSite=Lax"),
@@ -147,7 +152,8 @@ fn each_cookie_is_changed_for_itself_and_their_order_stays() {
 fn flags_that_are_unknown_or_contradict_each_other_are_refused() {
     let secure = CookieFlags::default().with("secure").unwrap();
     assert!(secure.with("nosecure").unwrap_err().to_string().contains("says again"));
+    assert!(secure.with("partitioned").unwrap().with("nopartitioned").is_err());
     assert!(secure.with("httponly").unwrap().with("NoHttpOnly").is_err());
     let text = secure.with("samesite").unwrap_err().to_string();
-    assert!(text.starts_with("\"samesite\" is not one of secure, httponly, samesite=strict"), "{text}");
+    assert!(text.starts_with("\"samesite\" is not one of secure, httponly, partitioned, samesite=strict"), "{text}");
 }

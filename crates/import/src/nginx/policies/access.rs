@@ -1,8 +1,15 @@
 //! Access: addresses, passwords, decisions of another server.
 
 use super::super::{
-    condition::decided_field, position::Position, process::network, proxying::is_field_name, route::Route,
-    scope::Scope, server::Server, text::Use,
+    condition::{decided_field, field_name},
+    position::Position,
+    process::network,
+    proxying::is_field_name,
+    route::Route,
+    scope::Scope,
+    server::Server,
+    text::{Text, Use},
+    units::{seconds, written_duration},
 };
 use crate::{
     grammar::directive::Directive,
@@ -207,10 +214,11 @@ fn passwords<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
         server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
         return false;
     };
-    if path.contains('$') {
+    let path = position.text(path, Use::Message).unwrap_or_default();
+    let Some(path) = path.literal().filter(|path| !path.is_empty()) else {
         server.notes().lost(realm, "the file of passwords has no variables in its name");
         return false;
-    }
+    };
     let name = position.text(name, Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
         server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
@@ -256,6 +264,7 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
     if !set.is_empty() {
         auth.push(("set-header".to_owned(), Value::texts(set)));
     }
+    decision_cache(server, &location.scope, &mut auth);
     let [copied, answered] = copied_fields(server, settings);
     if !copied.is_empty() {
         auth.push(("copy".to_owned(), Value::list(copied)));
@@ -265,6 +274,35 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
     }
     table.set("forward-auth", Value::Table(auth));
     true
+}
+
+/// `proxy_cache` of the location that decides: how long a permission counts, and on which fields it depends.
+fn decision_cache(server: &Server<'_, '_>, settings: &Scope<'_>, auth: &mut Vec<(String, Value)>) {
+    let Some(zone) = settings.nearest_one("proxy_cache").filter(|zone| zone.word(0) != Some("off")) else { return };
+    let is_of_success =
+        |statuses: &[&str]| statuses.is_empty() || statuses.iter().any(|status| *status == "200" || *status == "any");
+    let age = settings.nearest("proxy_cache_valid").into_iter().find_map(|valid| {
+        let words: Vec<&str> = valid.texts().collect();
+        let (time, statuses) = words.split_last()?;
+        server.notes().translated(valid);
+        is_of_success(statuses).then(|| seconds(time)).flatten()
+    });
+    let Some(age) = age.filter(|age| *age > 0) else {
+        return server
+            .notes()
+            .differs(zone, "the server that decides is asked for each request: `cache` of `forward-auth`");
+    };
+    server.notes().differs(zone, "a permission counts for the same client and path only, and refusals are not cached");
+    auth.push(("cache".to_owned(), Value::Text(written_duration(age * 1000))));
+    let Some(key) = settings.nearest_one("proxy_cache_key") else { return };
+    server.notes().translated(key);
+    let text = Text::of(key.word(0).unwrap_or_default());
+    let named = text.variables().filter_map(|name| name.strip_prefix("http_")).map(field_name);
+    let mut fields = vec!["Cookie".to_owned(), "Authorization".to_owned()];
+    fields.extend(named.filter(|name| !["Host", "Cookie", "Authorization"].contains(&name.as_str())));
+    if fields.len() > 2 {
+        auth.push(("cache-key".to_owned(), Value::list(fields)));
+    }
 }
 
 /// Fields of the requests to the server that decides, without those that Serow sends in any case.

@@ -37,7 +37,7 @@ pub(crate) fn set<'tree>(
             Err(why) => server.notes().lost(field, why),
             Ok(value) => {
                 server.notes().translated(field);
-                let value = value.written();
+                let value = on_one_line(server, field, value.written());
                 if value.is_empty() {
                     // An empty value takes the file's own away, and adds no other field.
                     if REPLACING.iter().any(|own| own.eq_ignore_ascii_case(name)) {
@@ -136,6 +136,19 @@ fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {
 
 fn removal(name: &str) -> Value {
     Value::Table(vec![("remove".to_owned(), Value::Text(name.to_owned()))])
+}
+
+/// A value without line feeds, which fields do not have (RFC 9110 §5.5).
+fn on_one_line(server: &Server<'_, '_>, field: &Directive, value: String) -> String {
+    if !value.contains(|letter: char| letter.is_control() && letter != '\t') {
+        return value;
+    }
+    server.notes().differs(field, "the value is on one line: nginx sends its line feeds, which clients may refuse");
+    value
+        .split(|letter: char| letter.is_whitespace() || letter.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Whether Serow adds the field itself, by a setting of the whole server.
