@@ -194,10 +194,7 @@ impl<'tree> Content<'_, 'tree> {
                 proxying::handlers(position, self.location, passing, settings, matching, rewrite)
             }
             "memcached_pass" => Err("Serow does not speak memcached".to_owned()),
-            _ => {
-                let handler = programs::handler(position, self.location, passing, settings, matching, rewrite)?;
-                Ok(vec![(matching.clone(), handler)])
-            }
+            _ => programs::handlers(position, self.location, passing, settings, matching, rewrite),
         }
     }
 

@@ -94,6 +94,15 @@ impl Match {
         }
     }
 
+    /// All its paths, if they are a few.
+    pub(crate) fn few_paths(&self) -> Option<Vec<String>> {
+        match &self.paths {
+            Paths::Exact(path) => Some(vec![path.clone()]),
+            Paths::Prefix(_) => None,
+            Paths::Expression(pattern) => pattern.few_paths(),
+        }
+    }
+
     /// Whether it takes only names with certain endings, as files have.
     pub(crate) fn is_for_endings(&self) -> bool {
         matches!(&self.paths, Paths::Expression(pattern) if pattern.expression().ends_with('$') && pattern.expression().contains("\\."))
