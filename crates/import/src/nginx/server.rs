@@ -27,6 +27,8 @@ pub(crate) struct Server<'a, 'tree> {
     /// All its locations, also those in others.
     pub(crate) locations: Vec<&'a Location<'tree>>,
     names: &'a [String],
+    /// The variables that locations set before they lead on to others, which get their values.
+    carried: Vec<(&'a Location<'tree>, &'tree str)>,
     /// The named locations that error pages lead to.
     error_locations: RefCell<Vec<String>>,
     /// The locations that take index files, by the names of the files: each location of thousands asks for them.
@@ -52,12 +54,18 @@ impl<'a, 'tree> Server<'a, 'tree> {
         root: &'a Location<'tree>,
         names: &'a [String],
     ) -> Self {
+        let locations = root.all();
+        let set = |location: &&'a Location<'tree>| {
+            let (location, names) = (*location, location.carried_variables());
+            names.into_iter().map(move |name| (location, name))
+        };
         Self {
             import,
             directive,
             scope: Rc::clone(scope),
             root,
-            locations: root.all(),
+            carried: locations.iter().flat_map(set).collect(),
+            locations,
             names,
             error_locations: RefCell::default(),
             index_takers: RefCell::default(),
@@ -218,6 +226,15 @@ impl<'a, 'tree> Server<'a, 'tree> {
                     _ => {}
                 }
             }
+        }
+        variables
+    }
+
+    /// The variables in a location to which others lead on: the values of those that they have set depend on the way there.
+    pub(crate) fn with_carried(&self, variables: &Variables, location: &Location<'tree>) -> Variables {
+        let mut variables = variables.clone();
+        for (other, name) in self.carried.iter().filter(|(other, _)| !std::ptr::eq(*other, location)) {
+            variables.lose(name, &format!("{} sets it, too, and leads on to other locations", other.directive.place));
         }
         variables
     }

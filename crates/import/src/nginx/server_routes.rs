@@ -68,7 +68,12 @@ fn of_location<'a, 'tree>(
     variables: &Variables,
     depth: usize,
 ) -> Vec<Route> {
-    let variables = server.with_folder(variables, &location.scope);
+    let variables = match depth {
+        0 => server.with_carried(variables, location),
+        // A named location has the variables of those that lead there.
+        _ => variables.clone(),
+    };
+    let variables = server.with_folder(&variables, &location.scope);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
     if server.is_server(&location.scope) {
