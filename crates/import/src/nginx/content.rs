@@ -201,7 +201,7 @@ impl<'tree> Content<'_, 'tree> {
     /// Routes for folders with an index file that another location takes: nginx looks for the location again.
     fn append_indexes(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
         let server = flow.position.server;
-        let folder = server.folder_of(settings).filter(|folder| !folder.is_alias);
+        let folder = Some(server.files_of(settings)).filter(|folder| !folder.is_alias);
         let folder = folder.map(|folder| flow.position.filled(&folder.path));
         let folder = folder.as_ref().and_then(Text::literal);
         let (Some(folder), Ok(slash)) = (folder, Pattern::new("/$", false)) else { return };

@@ -214,6 +214,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
     }
 
+    /// The folder of the files of a block.
+    pub(crate) fn files_of(&self, scope: &Scope<'tree>) -> Folder<'tree> {
+        // nginx's default is the folder `html` beside its own.
+        let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
+        self.folder_of(scope).unwrap_or(default)
+    }
+
     /// The variables with which a request begins: those of `set` are empty until a `set` is reached.
     pub(crate) fn first_variables(&self) -> Variables {
         let mut variables = self.import.variables.borrow().clone();
@@ -258,9 +265,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         variables: &Variables,
         table: &mut Table,
     ) -> Result<Option<String>, String> {
-        // nginx's default is the folder `html` beside its own.
-        let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
-        let folder = self.folder_of(settings).unwrap_or(default);
+        let folder = self.files_of(settings);
         if let Some(directive) = folder.directive {
             self.notes().translated(directive);
         }
