@@ -212,6 +212,9 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
     let path = request.path().to_ascii_lowercase();
     match part {
         "" if nginx == "–" && path.contains("/.") => Some("hidden files are not served: the application is next"),
+        "" if nginx == "–" && path.ends_with(".php") => {
+            Some("the source of scripts is not sent: the application is next")
+        }
         "SERVER_NAME" if !context.is_known_host || nginx == "_" => {
             Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)")
         }
