@@ -156,7 +156,7 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
             site.into_iter().flat_map(|site| reached.iter().filter_map(|number| site.locations.get(*number))).collect();
         let location = reached.first().copied();
         for difference in &mut differences {
-            let context = context(&sites, location, request, sides, difference, &named);
+            let context = context(&sites, &reached, request, sides, difference, &named);
             difference.reason = reason(difference, request, context)
                 .map(Cow::Borrowed)
                 .or_else(|| remarks.reason(difference, &reached).map(Cow::Owned));
@@ -228,12 +228,13 @@ fn collect(directives: &[Directive], named: &mut Named) {
 /// The conditions of the reasons for a difference.
 fn context(
     sites: &[Site<'_>],
-    location: Option<&Location<'_>>,
+    reached: &[&Location<'_>],
     request: &Request,
     sides: [Side<'_>; 2],
     difference: &Difference,
     named: &Named,
 ) -> Context {
+    let location = reached.first().copied();
     let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
     let asks = nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off"));
     // Of several, the first is the request that asks.
@@ -270,7 +271,10 @@ fn context(
         is_of_serows_origin: answers(sides[1]),
         asks,
         is_script: location.is_some_and(|location| location.own("fastcgi_pass").next().is_some()),
-        caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
+        caches: reached.iter().any(|location| {
+            let is_on = |directive: &&Directive| directive.word(0) != Some("off");
+            CACHES.iter().any(|name| location.nearest(name).iter().any(is_on))
+        }),
     }
 }
 

@@ -46,8 +46,13 @@ pub(in super::super) struct Context {
 /// The reason for a difference, if it is meant.
 pub(in super::super) fn reason(difference: &Difference, request: &Request, context: Context) -> Option<&'static str> {
     let (nginx, serow) = (difference.nginx.as_str(), difference.serow.as_str());
-    if difference.part != "status" && is_hidden(request.path()) && context.tries_files && !context.is_of_origin {
-        return Some("hidden files are not served: the fallback of `try_files` is the response");
+    if difference.part != "status" && context.tries_files && !context.is_of_origin {
+        if is_hidden(request.path()) {
+            return Some("hidden files are not served: the fallback of `try_files` is the response");
+        }
+        if request.path().ends_with(".php") {
+            return Some("the source of scripts is not sent: the fallback of `try_files` is the response");
+        }
     }
     match difference.part.as_str() {
         "status" => status(nginx, serow, request, context),
@@ -106,7 +111,7 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
             Some("a folder without an index is for the fallback of `try_files`, too")
         }
         ("206", "200") if context.lists && path.ends_with('/') => Some("a listing is sent as a whole"),
-        ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
+        ("200" | "206" | "304", "403" | "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
         ("200", "404") if (path.contains(".php") || context.is_script) && context.is_of_origin => {
@@ -221,7 +226,7 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         "" if context.caches && (nginx == "–") != (serow == "–") => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
         }
-        "SERVER_NAME" if nginx.eq_ignore_ascii_case(serow) => Some("names of hosts are in small letters"),
+        "SERVER_NAME" | "HTTP_HOST" if nginx.eq_ignore_ascii_case(serow) => Some("names of hosts are in small letters"),
         "SCRIPT_FILENAME" | "SCRIPT_NAME" if nginx.replace("//", "/") == serow => Some("`//` in a path is `/`"),
         "SCRIPT_FILENAME" | "SCRIPT_NAME" if is_below(nginx, serow) => {
             Some("SCRIPT_NAME ends at the script: the rest of the path is PATH_INFO (RFC 3875 §4.1.13)")
@@ -331,6 +336,9 @@ mod tests {
         assert!(reason_of("status", "403", "500", "/folder", folder).is_none());
         assert!(reason_of("status", "301 /folder/", "200", "/folder", known).is_none());
         assert!(reason_of("body", "a", "b", "/.hidden", folder).is_some());
+        assert!(reason_of("body", "a", "b", "/a.php", folder).is_some());
+        assert!(reason_of("body", "a", "b", "/a.php", Context { is_of_origin: true, ..folder }).is_none());
+        assert!(reason_of("body", "a", "b", "/a", folder).is_none());
         assert!(reason_of("body", "a", "b", "/.hidden", known).is_none());
         assert!(reason_of("origin: SCRIPT_NAME", "/index.php/a", "/index.php", "/a", known).is_some());
         assert!(reason_of("origin: SCRIPT_NAME", "/index.phpa", "/index.php", "/a", known).is_none());

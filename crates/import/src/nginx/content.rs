@@ -222,8 +222,19 @@ impl<'tree> Content<'_, 'tree> {
                 let patterns = [vec![file.clone()], before.clone()].concat();
                 let folders = folders.and(matching::Condition::unnamed("file", patterns));
                 flow.push(Route::restarting(folders, format!("${{uri}}{name}")), self.directive());
+                self.append_slash(flow, settings, matching, format!("{}${{uri}}/{name}", folder.trim_end_matches('/')));
             }
             before.push(format!("!{file}"));
+        }
+    }
+
+    /// A redirect to the slash of a folder whose index is this file: Serow does not know it as one that the folder has.
+    fn append_slash(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, index: String) {
+        // Only for names without a dot: the others are files, for which nothing is looked up.
+        let folders = Pattern::new("/[^/.]+$", false).ok().and_then(|name| matching.and_expression(&name));
+        if let Some(folders) = folders.filter(|_| self.location.kind.takes_folders()) {
+            let folders = folders.and(matching::Condition::unnamed("file", vec![index]));
+            flow.push_handler(&folders, settings, &Handler::redirecting("${uri}/", 301), self.directive());
         }
     }
 

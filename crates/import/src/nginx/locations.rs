@@ -44,6 +44,13 @@ pub(crate) enum Kind {
     Named(String),
 }
 
+impl Kind {
+    /// Whether it may be for folders without a slash at their end: most expressions are for endings of files.
+    pub(crate) fn takes_folders(&self) -> bool {
+        matches!(self, Self::Prefix { .. })
+    }
+}
+
 /// A condition on the path that a location has from those around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Within {

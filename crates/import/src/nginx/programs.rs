@@ -4,6 +4,7 @@ use super::{
     handler::{Handler, HandlerKind},
     locations::{Kind, Location},
     matching::Match,
+    pattern::escaped,
     policies,
     position::Position,
     program_variables, proxying,
@@ -215,7 +216,8 @@ fn fixed<'tree>(
     table.set("entry-points", script.as_str());
     let mut handler = Handler::new(HandlerKind::Php, table);
     // The rest of a path such as /index.php/a is PATH_INFO.
-    let has_rest = matches!(&location.kind, Kind::Expression(pattern) if pattern.expression().contains("php"))
+    let begins = format!("^{}", escaped(&script));
+    let has_rest = matches!(&location.kind, Kind::Expression(pattern) if pattern.expression().starts_with(&begins))
         || location.path().is_some_and(|path| path.starts_with(&script));
     if !has_rest && matching.exact_path() != Some(&script) {
         handler.rewrite = Some(script);
