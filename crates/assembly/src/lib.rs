@@ -61,7 +61,9 @@ use std::{
 };
 
 use serow_access_log::LogRules;
-use serow_config::{ConfigurationError, SandboxChoice, gather, gather_bundle, with_tables};
+use serow_config::{
+    ConfigurationError, SandboxChoice, gather, gather_bundle, routing as settings_routing, with_tables,
+};
 use serow_document::{Disk, Fault, Problems, Sources, file};
 use serow_proxy::Upstream;
 use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Sites};
@@ -140,6 +142,33 @@ pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, Config
 /// As for [`read`].
 pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
     of_sources(path, &gather_bundle(path, bytes)?, host)
+}
+
+/// The faults of a settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Those of the settings, wherever they are used.
+    pub of_settings: Vec<Fault>,
+    /// Those that appear when the parts of the server are made, such as files that do not exist.
+    pub of_parts: Vec<Fault>,
+}
+
+/// All faults of a file with this text that would be at this path.
+///
+/// # Errors
+///
+/// The text is not a settings file at all.
+pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Faults, ConfigurationError> {
+    let sources = gather(path, text, &mut Disk)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let tables = with_tables(&sources, folder, |tables, _, problems| {
+        settings_routing::check(&tables, folder, problems);
+        Some(())
+    });
+    let of_settings = tables.err().unwrap_or_default();
+    let mut of_parts = assemble(&sources, folder, host).err().unwrap_or_default();
+    of_parts.retain(|fault| !of_settings.contains(fault));
+    Ok(Faults { of_settings, of_parts })
 }
 
 fn of_sources(path: &Path, sources: &Sources, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {

@@ -192,7 +192,8 @@ impl Routing<'_> {
         // The route whose response leads to an internal one has noted its own number.
         let routes = routes.into_iter().map(|route| Route { internal: false, mark: None, ..route }).collect();
         let HeaderMeaning { responses: headers, requests: request_headers } = HeaderMeaning::clone(headers?);
-        let router = Router::new(vec![Site { hosts: Vec::new(), headers, request_headers, routes, number: None }]);
+        let router =
+            Router::of_internal(vec![Site { hosts: Vec::new(), headers, request_headers, routes, number: None }]);
         let router = self.noted(router.map_err(|error| places.of_internal(error, number)))?;
         let internal = InternalRoutes::new(router.with_trusted(trusted(self.trust)), roots, Arc::clone(site.policy));
         Some((Some(internal), guarded))

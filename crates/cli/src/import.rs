@@ -1,5 +1,9 @@
 //! `serow import`: a settings file from the configuration of nginx.
 
+mod own_check;
+#[cfg(test)]
+mod random_words;
+
 use std::{
     error::Error,
     fmt,
@@ -9,13 +13,10 @@ use std::{
 };
 
 use serow_comparison::{ComparisonError, Programs};
-use serow_import::{
-    Imported,
-    grammar::{disk::Disk, error::ImportError as GrammarError},
-};
+use serow_import::grammar::{disk::Disk, error::ImportError as GrammarError};
 
+use self::own_check::OwnCheck;
 use crate::{
-    application_host::application_host,
     arguments::{DEFAULT_SETTINGS_FILE, ImportArguments},
     command_error::CommandError,
 };
@@ -25,15 +26,32 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
     let main = &arguments.file;
     let folder = main.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = std::path::absolute(arguments.prefix.as_deref().unwrap_or(folder)).map_err(CommandError::output)?;
+    let is_import = !arguments.compare || arguments.output.is_some();
+    let missed = if is_import { import(arguments, &prefix)? } else { None };
     if arguments.compare {
-        return compare(arguments, &prefix);
+        compare(arguments, &prefix)?;
     }
-    let imported = serow_import::nginx(main, &prefix, &Disk).map_err(ImportError::Syntax)?;
+    missed.map_or(Ok(()), |missed| Err(missed.into()))
+}
+
+/// Writes the settings and the report. Returns the part of the configuration that they miss.
+fn import(arguments: &ImportArguments, prefix: &Path) -> Result<Option<ImportError>, CommandError> {
+    let main = &arguments.file;
+    let imported = serow_import::nginx(main, prefix, &Disk).map_err(ImportError::Syntax)?;
     let report = if arguments.all { imported.report.all() } else { imported.report.to_string() };
+    let path = arguments.output.clone().unwrap_or_else(|| main.with_file_name(DEFAULT_SETTINGS_FILE));
+    if !imported.settings.contains("[[site]]") {
+        print(&report)?;
+        return Err(ImportError::NoServer.into());
+    }
+    let check = OwnCheck::of(&imported, &path).map_err(CommandError::from)?;
+    let report = format!("{report}{check}");
     match &arguments.output {
         _ if arguments.check => {
             print(&report)?;
-            check(&imported, main)?;
+            if check == OwnCheck::default() {
+                print(&format!("The settings for {} are valid.\n", main.display()))?;
+            }
         }
         None => {
             print(&imported.settings)?;
@@ -52,10 +70,11 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CommandError> {
             print(&format!("{} is written. Next: serow check -c {0}\n", path.display()))?;
         }
     }
-    match imported.report.counts() {
-        [_, _, _, 0] => Ok(()),
-        [_, _, _, lost] => Err(ImportError::Lost(lost).into()),
-    }
+    Ok(match (check.defects.len(), imported.report.counts()) {
+        (0, [_, _, _, 0]) => None,
+        (0, [_, _, _, lost]) => Some(ImportError::Lost(lost)),
+        (refused, _) => Some(ImportError::Refused(refused)),
+    })
 }
 
 /// Compares the responses of nginx with those of this program.
@@ -74,14 +93,6 @@ fn print(text: &str) -> Result<(), CommandError> {
     io::stdout().write_all(text.as_bytes()).map_err(CommandError::output)
 }
 
-/// Checks the settings as `serow check` does, as if they stood beside the configuration.
-fn check(imported: &Imported, main: &Path) -> Result<(), CommandError> {
-    let path = main.with_file_name(DEFAULT_SETTINGS_FILE);
-    let settings = imported.settings.clone().into_bytes();
-    serow_assembly::of_bytes(&path, settings, &application_host()).map_err(CommandError::from)?;
-    print(&format!("The settings for {} are valid.\n", main.display()))
-}
-
 /// A failed import.
 #[derive(Debug)]
 enum ImportError {
@@ -95,8 +106,12 @@ enum ImportError {
     Comparison(ComparisonError),
     /// Responses differ for no reason that is known.
     Different,
+    /// No server of the configuration becomes a site.
+    NoServer,
     /// So many directives are not translated.
     Lost(usize),
+    /// So many settings are refused by Serow itself.
+    Refused(usize),
 }
 
 impl fmt::Display for ImportError {
@@ -109,6 +124,14 @@ impl fmt::Display for ImportError {
                 write!(formatter, "{} exists: remove it, or name another file with -o", path.display())
             }
             Self::Write(path, _) => write!(formatter, "cannot write {}", path.display()),
+            Self::NoServer => formatter.write_str("no `server` of HTTP is translated: there are no settings to write"),
+            Self::Refused(count) => {
+                let settings = if *count == 1 { "setting" } else { "settings" };
+                write!(
+                    formatter,
+                    "Serow refuses {count} imported {settings}, a defect of the import: the report has the lines"
+                )
+            }
             Self::Lost(1) => formatter.write_str("1 directive is not translated: the report names it, with the reason"),
             Self::Lost(count) => {
                 write!(formatter, "{count} directives are not translated: the report names each, with the reason")
@@ -121,7 +144,13 @@ impl Error for ImportError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Write(_, error) => Some(error),
-            Self::Syntax(_) | Self::Exists(_) | Self::Comparison(_) | Self::Different | Self::Lost(_) => None,
+            Self::Syntax(_)
+            | Self::Exists(_)
+            | Self::Comparison(_)
+            | Self::Different
+            | Self::Lost(_)
+            | Self::NoServer
+            | Self::Refused(_) => None,
         }
     }
 }

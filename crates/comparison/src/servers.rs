@@ -46,9 +46,13 @@ impl Server {
         let deadline = Deadline::after(START);
         for port in ports {
             while TcpStream::connect(("127.0.0.1", *port)).is_err() {
-                let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-                if has_ended || deadline.is_over() {
+                if self.child.try_wait().is_ok_and(|status| status.is_some()) {
                     return Err(format!("{} does not start: {}", self.name, self.said()));
+                }
+                if deadline.is_over() {
+                    let seconds = START.as_secs();
+                    let problem = format!("accepts no connections on port {port} after {seconds} s");
+                    return Err(format!("{} {problem}: {}", self.name, self.said()));
                 }
                 thread::sleep(Duration::from_millis(10));
             }
@@ -169,5 +173,6 @@ fn remove(
 const MAX_REMOVED: usize = 200;
 /// The first error, and the last one.
 const MAX_LINES: usize = 12;
-const START: Duration = Duration::from_secs(10);
+/// A server of thousands of sites takes seconds on a busy machine.
+const START: Duration = Duration::from_secs(60);
 const END: Duration = Duration::from_secs(3);

@@ -92,7 +92,7 @@ impl SiteReading<'_> {
         let inside = inside.map(|route| Route { internal: false, ..route.clone() }).collect();
         let inside = Site { hosts: Vec::new(), routes: inside, ..site.clone() };
         if !inside.routes.is_empty()
-            && let Err(error) = Router::new(vec![inside])
+            && let Err(error) = Router::of_internal(vec![inside])
         {
             self.problems.add(places.of_internal(error, number));
         }

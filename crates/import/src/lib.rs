@@ -21,7 +21,7 @@ mod settings;
 use std::path::Path;
 
 use self::{
-    grammar::{error::ImportError, reading::Files},
+    grammar::{error::ImportError, place::Place, reading::Files},
     report::Report,
 };
 
@@ -30,8 +30,18 @@ use self::{
 pub struct Imported {
     /// The text of the settings file.
     pub settings: String,
+    /// Where each table of it begins, and the directive that it comes from.
+    origins: Vec<(usize, Option<Place>)>,
     /// The outcome of each directive.
     pub report: Report,
+}
+
+impl Imported {
+    /// The directive that the settings at an offset of the text come from: a location, a server, an upstream.
+    #[must_use]
+    pub fn origin(&self, offset: usize) -> Option<&Place> {
+        self.origins.iter().rev().find(|(start, _)| *start <= offset)?.1.as_ref()
+    }
 }
 
 /// Translates an nginx.conf, or a file with `server` blocks as in `sites-enabled`.
@@ -43,6 +53,6 @@ pub struct Imported {
 /// The first error of syntax, with its file and line, and the first included file that cannot be read.
 pub fn nginx(main: &Path, prefix: &Path, files: &(impl Files + ?Sized)) -> Result<Imported, ImportError> {
     let (directives, count) = grammar::reading::read(main, prefix, files)?;
-    let (settings, report) = nginx::translation::translate(&directives, count, prefix);
-    Ok(Imported { settings, report })
+    let (written, report) = nginx::translation::translate(&directives, count, prefix);
+    Ok(Imported { settings: written.text, origins: written.origins, report })
 }

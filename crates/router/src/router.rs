@@ -28,7 +28,18 @@ impl<H> Router<H> {
     ///
     /// Sites and routes that could never be reached, or that contradict themselves: see [`RouterError`].
     pub fn new(sites: Vec<Site<H>>) -> Result<Self, RouterError> {
-        let (table, kept) = Table::new(sites)?;
+        let (table, kept) = Table::new(sites, false)?;
+        Ok(Self { table: Arc::new(table), kept })
+    }
+
+    /// A router for internal routes, to which responses of others lead: a client that one of them redirects to a path comes
+    /// to the other routes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::new`], except redirects that would lead to themselves.
+    pub fn of_internal(sites: Vec<Site<H>>) -> Result<Self, RouterError> {
+        let (table, kept) = Table::new(sites, true)?;
         Ok(Self { table: Arc::new(table), kept })
     }
 

@@ -62,8 +62,8 @@ impl Next {
 }
 
 impl Table {
-    /// The table, and the handlers of its routes, in their order.
-    pub(crate) fn new<H>(sites: Vec<Site<H>>) -> Result<(Self, Kept<H>), RouterError> {
+    /// The table, and the handlers of its routes, in their order; `is_internal` if no client reaches them by a path.
+    pub(crate) fn new<H>(sites: Vec<Site<H>>, is_internal: bool) -> Result<(Self, Kept<H>), RouterError> {
         let index = SiteIndex::new(&sites)?;
         for (number, site) in sites.iter().enumerate() {
             conflicts::check(number, &site.routes)?;
@@ -73,7 +73,7 @@ impl Table {
         let mut kept = Kept::default();
         let sites: Vec<Routes> = sites.into_iter().map(|site| Routes::new(site, &mut kept)).collect();
         for (site, routes) in sites.iter().enumerate() {
-            if let Some(route) = routes.endless_redirect() {
+            if let Some(route) = routes.endless_redirect().filter(|_| !is_internal) {
                 return Err(RouterError::Loop { site, route });
             }
             if let Some(route) = routes.endless_restart() {

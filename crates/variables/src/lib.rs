@@ -57,7 +57,7 @@ pub use self::{
     map::Map,
     maps::{InvalidMap, MapPart, MapTable, Maps},
     name::Name,
-    reserved_names::{LOG_ONLY, SERVER_NAME},
+    reserved_names::{LOG_ONLY, SERVER_NAME, check_new_name},
     response_name::ResponseName,
     scope::Scope,
     source::Source,

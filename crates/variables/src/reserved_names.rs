@@ -9,7 +9,7 @@ use crate::name::{Name, NameFamily};
 /// # Errors
 ///
 /// A name that cannot stand behind a `$`, or that is one of Serow's own.
-pub(crate) fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
+pub fn check_new_name(name: &str) -> Result<(), Cow<'static, str>> {
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name {

@@ -1,9 +1,12 @@
-//! Whatever a configuration of nginx: an import ends, notes each directive, and says the line of an error.
+//! Whatever a configuration of nginx: an import ends, notes each directive, says the line of an error, and writes a settings
+//! file that can be read.
 //!
 //! The input is nginx.conf; behind a line `--- NAME` begins a file that it can include.
 
 use std::path::{Path, PathBuf};
 
+use serow_config::ConfigurationError;
+use serow_document::Sources;
 use serow_import::grammar::reading::Files;
 
 /// The files of the input.
@@ -41,6 +44,10 @@ pub fn target(data: &[u8]) {
     match serow_import::nginx(Path::new("/nginx.conf"), Path::new("/"), &files) {
         Ok(imported) => {
             assert!(!imported.settings.contains('\0'));
+            let sources = Sources::of("serow.toml", imported.settings);
+            if let Err(faults) = serow_config::root_table(&sources) {
+                panic!("{}", ConfigurationError::of_faults(&sources, &faults));
+            }
             // A directive has one line at least, and each line a place.
             assert!(imported.report.lines.iter().all(|line| line.place.line > 0));
             assert_eq!(imported.report.counts().iter().sum::<usize>(), imported.report.lines.len());

@@ -20,13 +20,14 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) prefix: Option<PathBuf>,
 
-    /// Only the report: write no settings, and check those that would be written as `serow check` does.
+    /// Only the report: write no settings.
     #[arg(long, conflicts_with = "output")]
     pub(crate) check: bool,
 
     /// Start nginx and Serow with the configuration on ports of this machine's loopback, an echo in the place of all other
-    /// servers, send both the requests that the configuration suggests, and report how the responses differ.
-    #[arg(long, conflicts_with_all = ["output", "check"])]
+    /// servers, send both the requests that the configuration suggests, and report how the responses differ. With -o, the
+    /// settings are written before.
+    #[arg(long, conflicts_with = "check")]
     pub(crate) compare: bool,
 
     /// The nginx for `--compare`.

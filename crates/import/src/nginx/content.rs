@@ -304,7 +304,7 @@ impl<'tree> Content<'_, 'tree> {
             return None;
         }
         Some(self.pass(position, passing, self.scope(), matching, None).map(|mut handlers| {
-            for (_, handler) in &mut handlers {
+            for (_, handler) in handlers.iter_mut().filter(|(_, handler)| handler.kind == HandlerKind::Php) {
                 let script = front.map(|script| script.trim_start_matches('/'));
                 handler.table.set_some("front-controller", script);
             }
@@ -397,7 +397,7 @@ impl<'tree> Content<'_, 'tree> {
         let mut handler = Handler::new(HandlerKind::Files, Table::default());
         handler.table.set("root", folder.path.as_str());
         policies::files::set(server, self.scope(), &mut handler.table);
-        handler.rewrite = Some(text.written());
+        handler.rewrite = Some(format!("{}{}", if has_slash { "" } else { "/" }, text.written()));
         let existing = matching.and(matching::Condition::unnamed("file", vec![path.written()]));
         flow.push_handler(&existing, self.scope(), &handler, candidates);
         Ok(())

@@ -12,7 +12,7 @@ use super::{
     policies::{self, errors},
     position::Position,
     redirects::{self, Rewrite},
-    route::Route,
+    route::{Route, highest_group},
     scope::Scope,
     server_routes,
     text::{Text, Use},
@@ -411,15 +411,32 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         self.push(Route::refusing(matching.clone(), why), directive);
     }
 
-    /// Adds a route for a directive, unless two of its conditions are on the same text.
-    pub(crate) fn push(&mut self, route: Route, directive: &Directive) {
-        if route.matching.is_writable() {
-            self.routes.push(route);
-        } else {
-            self.position.notes().lost(directive, "several conditions on the same variable have no translation");
-            let why = format!("{}: the conditions have no translation", directive.place);
-            self.routes.push(Route::refusing(route.matching.without_conditions(), why));
-        }
+    /// Adds a route for a directive, unless two of its conditions are on the same text, or it names groups that there are not.
+    pub(crate) fn push(&mut self, mut route: Route, directive: &Directive) {
+        route.table.place = Some(directive.place.clone());
+        let highest = route.table.entries.iter().map(|(_, value)| highest_group(value)).max().unwrap_or(0);
+        let lost = match route.matching.is_writable() {
+            true if highest <= route.matching.groups() => match self.refused_target(&route) {
+                None => return self.routes.push(route),
+                Some(why) => (why, "its target"),
+            },
+            true => (format!("${highest} is of no group in the expression of the location"), "its text"),
+            false => ("several conditions on the same variable have no translation".to_owned(), "its condition"),
+        };
+        self.position.notes().lost(directive, lost.0);
+        let why = format!("{}: {} has no translation", directive.place, lost.1);
+        self.routes.push(Route::refusing(route.matching.without_conditions(), why));
+    }
+}
+
+impl Flow<'_, '_> {
+    /// The reason why Serow refuses the target of a redirect or rewrite.
+    fn refused_target(&self, route: &Route) -> Option<String> {
+        // Most name no maps, of which there may be thousands.
+        route.refused_target(&[])?;
+        let maps = self.position.server.import.maps.borrow();
+        let names: Vec<String> = maps.iter().map(|map| map.name.clone()).collect();
+        route.refused_target(&names)
     }
 }
 

@@ -87,9 +87,16 @@ impl<'tree> Import<'tree> {
             .ok_or_else(|| format!("there is no `limit_req_zone` for {zone}"))?;
         let rate = directive.texts().find_map(|word| word.strip_prefix("rate=")).ok_or("its zone has no rate")?;
         let key = self.variables.borrow().resolve(&Text::of(directive.word(0).unwrap_or_default()), Use::Message)?;
+        if key.names_group() {
+            return Err("the key of a limit has no groups of a path".to_owned());
+        }
         let mut table = Table::default();
         if key.written() != "$remote_addr" {
             table.set("key", key.written());
+        }
+        let number = rate.strip_suffix("r/s").or_else(|| rate.strip_suffix("r/m")).and_then(|rate| rate.parse().ok());
+        if number.is_none_or(|number: u32| number == 0) {
+            return Err(format!("{rate} is not a rate"));
         }
         table.set("rate", rate.replace("r/", "/"));
         let number = |name: &str| limit.texts().find_map(|word| word.strip_prefix(name)?.parse::<u64>().ok());
@@ -127,6 +134,7 @@ impl<'tree> Import<'tree> {
             name = format!("{name}-{count}");
         }
         table.entries.insert(0, ("name".to_owned(), Value::Text(name.clone())));
+        table.place = Some(directive.place.clone());
         limits.push(table);
         Ok(name)
     }

@@ -3,11 +3,13 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashSet},
-    net::Ipv4Addr,
+    net::{Ipv4Addr, Ipv6Addr},
     rc::Rc,
 };
 
-use super::{import::Import, scope::Scope};
+use serow_router::HostPattern;
+
+use super::{import::Import, overlapping::Overlapping, scope::Scope};
 use crate::{
     grammar::directive::Directive,
     settings::{table::Table, value::Value},
@@ -31,6 +33,8 @@ pub(crate) struct Listening {
     has_proxy_protocol: bool,
     /// The servers that get unknown hosts: one for each address.
     starred: Vec<bool>,
+    /// The servers at single addresses of a listener for all.
+    pub(crate) overlapping: Overlapping,
     /// The hosts of each address that a server has.
     taken: RefCell<HashSet<(String, String)>>,
 }
@@ -43,27 +47,71 @@ pub(crate) fn names(scope: &Scope<'_>) -> Vec<String> {
 /// The addresses of all servers.
 pub(crate) fn of<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, servers: &[&'tree Directive]) -> Listening {
     let mut listening = Listening::default();
-    for (position, directive) in servers.iter().enumerate() {
-        let scope = http.inner(directive);
-        let mut addresses = Vec::new();
+    let scopes: Vec<_> = servers.iter().map(|directive| http.inner(directive)).collect();
+    let mut listens: Vec<Vec<Listen<'_>>> = Vec::new();
+    for (position, scope) in scopes.iter().enumerate() {
         let is_all_tls = scope.is_on("ssl") == Some(true);
-        for listen in scope.own("listen") {
-            let Some(address) = listening.listen(import, listen, position, is_all_tls) else { continue };
-            if !addresses.contains(&address) {
-                addresses.push(address);
+        let mut own: Vec<Listen<'_>> = Vec::new();
+        for directive in scope.own("listen") {
+            let Some(address) = listening.listen(import, directive, position, is_all_tls) else { continue };
+            if !own.iter().any(|other| other.address == address) {
+                own.push(Listen { address, directive: Some(directive) });
             }
         }
         if scope.own_one("listen").is_none() {
-            addresses.push(":80".to_owned());
+            own.push(Listen { address: ":80".to_owned(), directive: None });
             listening.tls.entry(":80".to_owned()).or_insert(false);
             listening.defaults.entry(":80".to_owned()).or_insert(position);
         }
-        listening.certificates_of(import, &scope);
-        listening.servers.push(addresses);
+        listens.push(own);
     }
-    listening.common = listening.most_common();
+    listening.overlapping = Overlapping::of(import, &mut listens, &listening.tls, servers);
+    let addresses = |own: &Vec<Listen<'_>>| own.iter().map(|listen| listen.address.clone()).collect::<Vec<String>>();
+    listening.common = most_common(&listens.iter().map(addresses).collect::<Vec<_>>());
+    for own in listens.iter_mut().filter(|own| addresses(own) != listening.common) {
+        drop_sockets(import, own);
+    }
+    listening.servers = listens.iter().map(addresses).collect();
+    listening.limit_proxy_protocol(import, &scopes);
+    for (scope, addresses) in scopes.iter().zip(listening.servers.clone()) {
+        if !addresses.is_empty() {
+            listening.certificates_of(import, scope);
+        }
+    }
+    listening.tls.retain(|address, _| listening.servers.iter().any(|own| own.contains(address)));
     listening.starred = listening.starred();
     listening
+}
+
+/// An address of a server, and the directive that names it.
+#[derive(Debug)]
+pub(super) struct Listen<'tree> {
+    pub(super) address: String,
+    pub(super) directive: Option<&'tree Directive>,
+}
+
+/// Drops the Unix sockets of a server whose addresses are not those of the root.
+fn drop_sockets(import: &Import<'_>, own: &mut Vec<Listen<'_>>) {
+    own.retain(|listen| {
+        let is_socket = listen.address.starts_with("unix:");
+        if let Some(directive) = listen.directive.filter(|_| is_socket) {
+            import.notes.lost(directive, "only all servers together can listen on a Unix socket");
+        }
+        !is_socket
+    });
+}
+
+/// The addresses that most servers have.
+fn most_common(servers: &[Vec<String>]) -> Vec<String> {
+    let mut counts: Vec<(&Vec<String>, usize)> = Vec::new();
+    for addresses in servers.iter().filter(|addresses| !addresses.is_empty()) {
+        match counts.iter_mut().find(|(other, _)| *other == addresses) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((addresses, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    counts.into_iter().find(|(_, count)| *count == most).map(|(addresses, _)| addresses.clone()).unwrap_or_default()
 }
 
 impl Listening {
@@ -99,6 +147,25 @@ impl Listening {
         Some(address)
     }
 
+    /// Whether a server listens on an address of these settings.
+    pub(crate) fn listens(&self, position: usize) -> bool {
+        self.servers.get(position).is_some_and(|addresses| !addresses.is_empty())
+    }
+
+    /// Leaves out `proxy_protocol` where servers have addresses of their own: its header replaces the address that tells them
+    /// apart.
+    fn limit_proxy_protocol(&mut self, import: &Import<'_>, scopes: &[Rc<Scope<'_>>]) {
+        let have_own = self.servers.iter().any(|addresses| !addresses.is_empty() && *addresses != self.common);
+        if !self.has_proxy_protocol || !have_own {
+            return;
+        }
+        self.has_proxy_protocol = false;
+        let listens = scopes.iter().flat_map(|scope| scope.own("listen"));
+        for listen in listens.filter(|listen| listen.texts().any(|word| word == "proxy_protocol")) {
+            import.notes.lost(listen, "`proxy_protocol` has no translation beside servers with other addresses");
+        }
+    }
+
     fn certificates_of(&mut self, import: &Import<'_>, scope: &Scope<'_>) {
         let certificates = scope.nearest("ssl_certificate");
         let keys = scope.nearest("ssl_certificate_key");
@@ -116,18 +183,6 @@ impl Listening {
                 self.certificates.push(pair);
             }
         }
-    }
-
-    fn most_common(&self) -> Vec<String> {
-        let mut counts: Vec<(&Vec<String>, usize)> = Vec::new();
-        for addresses in &self.servers {
-            match counts.iter_mut().find(|(other, _)| *other == addresses) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((addresses, 1)),
-            }
-        }
-        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        counts.into_iter().find(|(_, count)| *count == most).map(|(addresses, _)| addresses.clone()).unwrap_or_default()
     }
 
     /// Sets the addresses and certificates of the whole server.
@@ -213,14 +268,17 @@ impl Listening {
                     });
                 }
                 variable if variable.starts_with('$') => hosts.push("localhost".to_owned()),
-                number if number.rsplit('.').next().is_some_and(is_number) && number.parse::<Ipv4Addr>().is_err() => {
-                    scope.own_one("server_name").into_iter().for_each(|directive| {
-                        import.notes.lost(directive, format!("{number} is not the name of a host"));
-                    });
-                }
                 name => hosts.push(name.trim_end_matches('.').to_ascii_lowercase()),
             }
         }
+        self.overlapping.change_hosts(position, &mut hosts);
+        hosts.retain(|host| {
+            let parsed = host.parse::<HostPattern>();
+            if let (Err(why), Some(directive)) = (&parsed, scope.own_one("server_name")) {
+                import.notes.lost(directive, format!("{host:?}: {why}"));
+            }
+            parsed.is_ok()
+        });
         // nginx gives a name to the first server that has it.
         let mut taken = self.taken.borrow_mut();
         hosts.retain(|host| {
@@ -243,10 +301,6 @@ impl Listening {
     }
 }
 
-fn is_number(label: &str) -> bool {
-    !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 /// An address as Serow's settings have it.
 fn address(listen: &str) -> Result<String, String> {
     if listen.starts_with("unix:") {
@@ -256,20 +310,27 @@ fn address(listen: &str) -> Result<String, String> {
         return Err("an address has no variables".to_owned());
     }
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_port(listen) {
-        return Ok(format!(":{listen}"));
-    }
     let (host, port) = match listen.rsplit_once(':') {
         Some((host, port)) if is_port(port) && !listen.ends_with(']') => (host, port),
+        _ if is_port(listen) => ("*", listen),
         _ => (listen, "80"),
+    };
+    if !port.parse::<u16>().is_ok_and(|port| port > 0) {
+        return Err(format!("{port} is not a port"));
+    }
+    let is_address = |host: &str| match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(host) => host.parse::<Ipv6Addr>().is_ok(),
+        None => host.parse::<Ipv4Addr>().is_ok(),
     };
     match host {
         "*" | "0.0.0.0" | "[::]" => Ok(format!(":{port}")),
         "localhost" => Ok(format!("127.0.0.1:{port}")),
-        host if host.starts_with('[') => Ok(format!("{host}:{port}")),
-        host if host.split('.').count() == 4 && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
-            Ok(format!("{host}:{port}"))
-        }
+        host if is_address(host) => Ok(format!("{host}:{port}")),
         name => Err(format!("Serow listens on addresses: write that of {name}")),
     }
+}
+
+/// The port of an address; nothing for a Unix socket.
+pub(super) fn port(address: &str) -> Option<&str> {
+    address.rsplit_once(':').map(|(_, port)| port).filter(|_| !address.starts_with("unix:"))
 }

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::{
-    pattern::{Beginning, Pattern},
+    pattern::{Beginning, Pattern, Unreadable},
     scope::Scope,
 };
 use crate::{grammar::directive::Directive, report::Notes};
@@ -27,6 +27,8 @@ pub(crate) struct Location<'tree> {
     pub(crate) scope: Rc<Scope<'tree>>,
     /// The paths that it matches.
     pub(crate) kind: Kind,
+    /// Why nothing in it is translated: its expression is unreadable, and its paths are more than those that it matches.
+    pub(crate) unreadable: Option<String>,
     /// The locations in it.
     nested: Vec<Location<'tree>>,
 }
@@ -58,6 +60,15 @@ pub(crate) enum Within {
     Prefix(String),
     /// The path matches this expression.
     Expression(Pattern),
+    /// The path does not match this expression.
+    Except(Pattern),
+}
+
+impl Within {
+    /// The conditions that the paths of an expression fulfil.
+    fn of(pattern: &Pattern) -> impl Iterator<Item = Self> {
+        std::iter::once(Self::Expression(pattern.clone())).chain(pattern.except().map(Self::Except))
+    }
 }
 
 /// A step of the order.
@@ -73,20 +84,30 @@ impl<'tree> Location<'tree> {
     /// The server as a location for all paths.
     pub(crate) fn of_server(server: &'tree Directive, scope: &Rc<Scope<'tree>>, notes: &Notes) -> Self {
         let kind = Kind::Prefix { path: String::new(), stops: false };
-        Self { directive: server, scope: Rc::clone(scope), kind, nested: nested(server, scope, notes) }
+        Self {
+            directive: server,
+            scope: Rc::clone(scope),
+            kind,
+            unreadable: None,
+            nested: nested(server, scope, notes),
+        }
     }
 
     fn new(directive: &'tree Directive, around: &Rc<Scope<'tree>>, notes: &Notes) -> Option<Self> {
-        let kind = match kind(directive) {
-            Ok(kind) => kind,
-            Err(why) => {
+        let scope = around.inner(directive);
+        let (kind, unreadable) = match kind(directive) {
+            Ok(kind) => (kind, None),
+            Err(NoKind::Invalid(why)) => {
                 notes.lost_with_all(directive, &why);
                 return None;
             }
+            Err(NoKind::Expression(Unreadable { why, around })) => {
+                notes.lost_with_all(directive, &why);
+                (Kind::Expression(around), Some(why))
+            }
         };
-        let scope = around.inner(directive);
-        let nested = nested(directive, &scope, notes);
-        Some(Self { directive, scope, kind, nested })
+        let nested = if unreadable.is_some() { Vec::new() } else { nested(directive, &scope, notes) };
+        Some(Self { directive, scope, kind, unreadable, nested })
     }
 
     /// Whether no path is like that of the location: all begin with a slash.
@@ -180,7 +201,7 @@ impl<'tree> Location<'tree> {
             let Kind::Expression(pattern) = &expression.kind else { continue };
             let Some(needed) = needed(pattern, within) else { continue };
             let mut inside = needed.clone();
-            inside.push(Within::Expression(pattern.clone()));
+            inside.extend(Within::of(pattern));
             expression.append_nested(&inside, order);
             order.push(Choice::Location(expression, needed));
         }
@@ -219,7 +240,7 @@ impl<'tree> Location<'tree> {
                 Kind::Expression(_) | Kind::Named(_) => false,
             })
         };
-        let expressions = || within.iter().filter(|within| matches!(within, Within::Expression(_))).cloned().collect();
+        let expressions = || within.iter().filter(|within| !matches!(within, Within::Prefix(_))).cloned().collect();
         for location in &self.nested {
             match &location.kind {
                 Kind::Exact(path) if !is_reached(path) => {}
@@ -269,8 +290,16 @@ fn nested<'tree>(directive: &'tree Directive, scope: &Rc<Scope<'tree>>, notes: &
     locations.filter_map(|location| Location::new(location, scope, notes)).collect()
 }
 
+/// A location without paths that Serow has.
+enum NoKind {
+    /// nginx refuses it, too; the reason.
+    Invalid(String),
+    /// Its expression has no equal.
+    Expression(Unreadable),
+}
+
 /// The paths that a directive `location` matches.
-fn kind(directive: &Directive) -> Result<Kind, String> {
+fn kind(directive: &Directive) -> Result<Kind, NoKind> {
     let words: Vec<&str> = directive.texts().collect();
     // The sign may stand at the path without a space, as in `location ~^/a`.
     let (sign, path) = match words.as_slice() {
@@ -278,16 +307,15 @@ fn kind(directive: &Directive) -> Result<Kind, String> {
         [word] => {
             ["~*", "^~", "~", "="].iter().find_map(|sign| Some((*sign, word.strip_prefix(sign)?))).unwrap_or(("", word))
         }
-        _ => return Err("a location has one path, with a sign before it or without".to_owned()),
+        _ => return Err(NoKind::Invalid("a location has one path, with a sign before it or without".to_owned())),
     };
     match sign {
         "" if path.starts_with('@') => Ok(Kind::Named(path[1..].to_owned())),
         "" => Ok(Kind::Prefix { path: path.to_owned(), stops: false }),
         "=" => Ok(Kind::Exact(path.to_owned())),
         "^~" => Ok(Kind::Prefix { path: path.to_owned(), stops: true }),
-        "~" => Pattern::new(path, false).map(Kind::Expression),
-        "~*" => Pattern::new(path, true).map(Kind::Expression),
-        other => Err(format!("`{other}` is not a sign of a location: they are =, ^~, ~ and ~*")),
+        "~" | "~*" => Pattern::of_location(path, sign == "~*").map(Kind::Expression).map_err(NoKind::Expression),
+        other => Err(NoKind::Invalid(format!("`{other}` is not a sign of a location: they are =, ^~, ~ and ~*"))),
     }
 }
 
@@ -301,9 +329,10 @@ fn needed(pattern: &Pattern, within: &[Within]) -> Option<Vec<Within>> {
                 Beginning::Some => needed.push(within),
                 Beginning::None => return None,
             },
-            Within::Expression(_) => needed.push(within),
+            Within::Expression(_) | Within::Except(_) => needed.push(within),
         }
     }
+    needed.extend(pattern.except().map(Within::Except));
     Some(needed)
 }
 

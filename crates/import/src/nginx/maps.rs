@@ -1,9 +1,15 @@
 //! `map`, `geo` and `split_clients`: variables that depend on others.
 
+use std::collections::HashSet;
+
+use serow_variables::check_new_name;
+
 use super::{
     condition::{Condition, Test, exact_pattern},
     import::Import,
     pattern::Pattern,
+    process::network,
+    route::highest_group,
     text::{Text, Use, Variables},
 };
 use crate::{
@@ -30,7 +36,12 @@ impl<'tree> Import<'tree> {
             if matches!(directive.name(), "map" | "geo" | "split_clients")
                 && let Some(name) = directive.words.last()
             {
-                self.variables.borrow_mut().add_map(name.text.trim_start_matches('$'));
+                let (name, mut variables) = (name.text.trim_start_matches('$'), self.variables.borrow_mut());
+                let own = own_name(name);
+                if own != name {
+                    variables.set(name, Text::of(&format!("${own}")));
+                }
+                variables.add_map(&own);
             }
         }
         // One that names a variable without a counterpart has none either.
@@ -51,12 +62,7 @@ impl<'tree> Import<'tree> {
                 continue;
             }
             let made = match directive.name() {
-                "map" => map(directive, &variables, Use::Message).or_else(|_| {
-                    let table = map(directive, &variables, Use::Log)?;
-                    has_lost |= variables.has_map(name);
-                    variables.limit_to_logs(name);
-                    Ok(table)
-                }),
+                "map" => map(directive, &variables),
                 "geo" => match Geo::of(directive) {
                     Ok(geo) => {
                         self.geos.borrow_mut().push(geo);
@@ -67,15 +73,16 @@ impl<'tree> Import<'tree> {
                 "split_clients" => split(directive),
                 _ => continue,
             };
-            let name = name.to_owned();
+            let own = own_name(name);
             match made {
                 Ok(table) => {
-                    self.maps.borrow_mut().retain(|other| other.name != name);
-                    self.maps.borrow_mut().push(MadeMap { directive: Some(directive), name, table });
+                    self.maps.borrow_mut().retain(|other| other.name != own);
+                    self.maps.borrow_mut().push(MadeMap { directive: Some(directive), name: own, table });
                 }
                 Err(why) => {
-                    has_lost |= variables.has_map(&name);
-                    variables.remove_map(&name, &why);
+                    has_lost |= variables.has_map(&own);
+                    variables.remove_map(&own, &why);
+                    variables.lose(name, &why);
                     self.missing_maps.borrow_mut().push(directive);
                 }
             }
@@ -113,6 +120,16 @@ impl<'tree> Import<'tree> {
         table.set("values", Value::Table(Vec::new()));
         table.set("default", written);
         self.add_map("text", table)
+    }
+
+    /// The name of a map of the path: a text with the groups of an expression.
+    pub(crate) fn group_map(&self, name: &str, pattern: &Pattern, text: &Text) -> String {
+        let mut table = Table::default();
+        table.set("from", "$uri");
+        table.set("to", "");
+        let value = Value::Text(text.written());
+        table.set("values", Value::Table(vec![(pattern.written_as_condition(), value)]));
+        self.add_map(name, table)
     }
 
     /// The name of a map that has a value if a condition holds, and the former value otherwise.
@@ -159,7 +176,8 @@ impl<'tree> Import<'tree> {
             return same.name.clone();
         }
         let mut number = 1;
-        let mut name = base.to_owned();
+        let base = own_name(base);
+        let mut name = base.clone();
         while maps.iter().any(|map| map.name == name) {
             number += 1;
             name = format!("{base}_{number}");
@@ -184,21 +202,30 @@ fn constant(directive: &Directive) -> Option<Text> {
     )
 }
 
-/// A `map`, whose texts may have the variables of a place.
-fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table, String> {
+/// The name of a map's variable in Serow, whose own variables have some names.
+fn own_name(name: &str) -> String {
+    if check_new_name(name).is_ok() {
+        return name.to_owned();
+    }
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    format!("map_{}", name.replace(|letter| !is_letter(letter), "_"))
+}
+
+/// A `map`.
+fn map(directive: &Directive, variables: &Variables) -> Result<Table, String> {
     let (Some(source), Some(name)) = (directive.word(0), directive.word(1)) else {
         return Err("a map has a text and a variable".to_owned());
     };
     let mut table = Table::default();
-    table.set("from", variables.resolve(&Text::of(source), place)?.written());
-    table.set("to", name.trim_start_matches('$'));
+    table.set("from", variables.resolve(&Text::of(source), Use::Message)?.written());
+    table.set("to", own_name(name.trim_start_matches('$')));
     let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
     let (mut default, mut matches_empty) = (None, false);
     let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
     for line in directive.children() {
         let Some(value) = line.word(0) else { continue };
         let key = line.name();
-        let value = value_of(key, value, variables, place)?;
+        let value = value_of(key, value, variables)?;
         match key {
             "default" if !line.name.is_quoted => default = Some(value),
             expression if expression.starts_with('~') => {
@@ -208,6 +235,9 @@ fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table
                     ignores_case,
                 )?;
                 matches_empty |= pattern.matches("");
+                if highest_group(&value) > pattern.groups() {
+                    return Err(format!("the expression {expression} has no such group"));
+                }
                 expressions.push((pattern.written_as_condition(), value));
             }
             host if has_hosts && host.starts_with('.') => {
@@ -227,13 +257,15 @@ fn map(directive: &Directive, variables: &Variables, place: Use) -> Result<Table
     }
     exact.append(&mut masks);
     exact.append(&mut expressions);
+    let mut keys = HashSet::new();
+    exact.retain(|(key, _)| keys.insert(key.clone()));
     table.set("values", Value::Table(exact));
     table.set_some("default", default.filter(|default| *default != Value::from("")));
     Ok(table)
 }
 
 /// The value of a line, in which groups of its own expression have a meaning.
-fn value_of(key: &str, value: &str, variables: &Variables, place: Use) -> Result<Value, String> {
+fn value_of(key: &str, value: &str, variables: &Variables) -> Result<Value, String> {
     let text = Text::of(value);
     let is_group = |name: &str| {
         key.starts_with('~')
@@ -241,11 +273,11 @@ fn value_of(key: &str, value: &str, variables: &Variables, place: Use) -> Result
     };
     let groups: Vec<&str> = text.variables().filter(|name| is_group(name)).collect();
     if groups.is_empty() {
-        return Ok(Value::Text(variables.resolve(&text, place)?.written()));
+        return Ok(Value::Text(variables.resolve(&text, Use::Message)?.written()));
     }
     let mut with_groups = variables.clone();
     groups.into_iter().for_each(|name| with_groups.add_map(name));
-    Ok(Value::Text(with_groups.resolve(&text, place)?.written()))
+    Ok(Value::Text(with_groups.resolve(&text, Use::Message)?.written()))
 }
 
 /// A key that matches a value in its own case: keys of maps ignore it.
@@ -262,7 +294,7 @@ fn case_sensitive(operand: &Text, value: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Geo<'tree> {
     directive: &'tree Directive,
-    networks: Vec<(&'tree str, &'tree str)>,
+    networks: Vec<(String, &'tree str)>,
     default: &'tree str,
 }
 
@@ -279,7 +311,9 @@ impl<'tree> Geo<'tree> {
                 ("ranges" | "proxy" | "proxy_recursive" | "delete", _) => {
                     return Err(format!("`{}` in a `geo` has no translation", line.name()));
                 }
-                (network, Some(value)) => networks.push((network, value)),
+                (text, Some(value)) => {
+                    networks.push((network(text).ok_or_else(|| format!("{text} is not a network"))?, value));
+                }
                 (_, None) => {}
             }
         }
@@ -291,7 +325,7 @@ impl<'tree> Geo<'tree> {
         let holds = |value: &str| condition.holds(value).ok_or("its value has variables");
         let (mut fitting, mut others) = (Vec::new(), Vec::new());
         for (network, value) in &self.networks {
-            if holds(value)? { fitting.push(*network) } else { others.push(*network) }
+            if holds(value)? { fitting.push(network.as_str()) } else { others.push(network.as_str()) }
         }
         match (holds(self.default)?, fitting.is_empty(), others.is_empty()) {
             (false, false, true) => Ok(fitting.into_iter().map(str::to_owned).collect()),

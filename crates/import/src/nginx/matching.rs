@@ -1,5 +1,7 @@
 //! The requests that a route takes: its path and its conditions.
 
+use serow_router::PathPattern;
+
 use super::{
     locations::{Kind, Location, Within},
     pattern::{Beginning, Pattern, escaped},
@@ -173,9 +175,10 @@ impl Match {
     pub(crate) fn write(&self, names_groups: bool, route: &mut Table) {
         let mut table = Table::default();
         match &self.paths {
-            Paths::Exact(path) if !path.contains('*') => table.set("path", path.as_str()),
-            Paths::Prefix(path) if !path.contains('*') => table.set("path", format!("{path}*")),
+            Paths::Exact(path) if is_plain(path) => table.set("path", path.as_str()),
+            Paths::Prefix(path) if is_plain(path) => table.set("path", format!("{path}*")),
             Paths::Exact(path) => table.set("path-regex", format!("^{}$", escaped(path))),
+            Paths::Prefix(path) if names_groups => table.set("path-regex", format!("^{}(.*)$", escaped(path))),
             Paths::Prefix(path) => table.set("path-regex", format!("^{}", escaped(path))),
             Paths::Expression(pattern) => {
                 let captured = pattern.as_path_with_capture();
@@ -197,18 +200,40 @@ impl Match {
         route.entries = table.entries;
     }
 
+    /// The number of groups that the texts of a route can name.
+    pub(crate) fn groups(&self) -> usize {
+        match &self.paths {
+            Paths::Exact(_) => 0,
+            // Its star, or what an expression has in its place.
+            Paths::Prefix(_) => 1,
+            Paths::Expression(pattern) => pattern.groups(),
+        }
+    }
+
+    /// The expression of its paths.
+    pub(crate) fn expression(&self) -> Option<&Pattern> {
+        match &self.paths {
+            Paths::Expression(pattern) => Some(pattern),
+            Paths::Exact(_) | Paths::Prefix(_) => None,
+        }
+    }
+
     fn when(&self) -> Table {
         let mut when = Table::default();
         let mut named: Vec<(&str, Vec<(String, Value)>)> = Vec::new();
-        // Two names of the same value: a table has a name once.
+        // Two names of the same value: a table has a name once. Those that must not match can stand beside another one.
         let names = ["uri", "document_uri"].into_iter();
-        let paths = self.within().into_iter().zip(names).map(|(within, name)| Condition {
+        let (needed, mut except) = (self.within(), self.except());
+        let mut patterns: Vec<Vec<String>> = needed.into_iter().map(|pattern| vec![pattern]).collect();
+        match patterns.first_mut() {
+            Some(first) => first.append(&mut except),
+            None if !except.is_empty() => patterns.push(except),
+            None => {}
+        }
+        let paths = patterns.into_iter().zip(names).map(|(patterns, name)| Condition {
             kind: "variable",
             name: name.to_owned(),
-            patterns: vec![match within {
-                Within::Prefix(prefix) => format!("~^{}", escaped(prefix)),
-                Within::Expression(pattern) => pattern.written_as_condition(),
-            }],
+            patterns,
         });
         for condition in self.conditions.iter().cloned().chain(paths) {
             let value = Value::texts(condition.patterns);
@@ -227,26 +252,44 @@ impl Match {
         when
     }
 
-    /// The conditions on the path, each once, without those that the path or another one implies.
-    fn within(&self) -> Vec<&Within> {
+    /// The patterns of the path, each once, without those that the path or another one implies.
+    fn within(&self) -> Vec<String> {
         let implies = |start: &str| self.prefix().or(self.exact_path()).is_some_and(|path| path.starts_with(start));
-        let mut needed: Vec<&Within> = Vec::new();
+        let mut needed: Vec<String> = Vec::new();
         for within in &self.within {
-            let is_implied = match within {
+            let (is_implied, written) = match within {
                 Within::Prefix(prefix) => {
                     let is_shorter = |other: &Within| matches!(other, Within::Prefix(other) if other.len() > prefix.len() && other.starts_with(prefix.as_str()));
-                    implies(prefix) || self.within.iter().any(is_shorter)
+                    (implies(prefix) || self.within.iter().any(is_shorter), format!("~^{}", escaped(prefix)))
                 }
-                Within::Expression(pattern) => {
+                Within::Expression(pattern) => (
                     self.paths == Paths::Expression(pattern.clone())
-                        || self.exact_path().is_some_and(|path| pattern.matches(path))
-                }
+                        || self.exact_path().is_some_and(|path| pattern.matches(path)),
+                    pattern.written_as_condition(),
+                ),
+                Within::Except(_) => continue,
             };
-            if !is_implied && !needed.contains(&within) {
-                needed.push(within);
+            if !is_implied && !needed.contains(&written) {
+                needed.push(written);
             }
         }
         needed
+    }
+
+    /// The patterns that the path must not match, each once.
+    fn except(&self) -> Vec<String> {
+        let mut except: Vec<String> = Vec::new();
+        for within in &self.within {
+            if let Within::Except(pattern) = within
+                && self.exact_path().is_none_or(|path| pattern.matches(path))
+            {
+                let written = format!("!{}", pattern.written_as_condition());
+                if !except.contains(&written) {
+                    except.push(written);
+                }
+            }
+        }
+        except
     }
 
     /// Whether two conditions are on the same name, of which a table can have only one.
@@ -257,6 +300,12 @@ impl Match {
         seen.sort_unstable();
         seen.dedup();
         let names_path = seen.iter().any(|(_, name)| ["uri", "document_uri"].contains(name));
-        seen.len() == count && self.methods.len() < 2 && self.within().len() <= if names_path { 0 } else { 2 }
+        let conditions = self.within().len().max(usize::from(!self.except().is_empty()));
+        seen.len() == count && self.methods.len() < 2 && conditions <= if names_path { 0 } else { 2 }
     }
+}
+
+/// Whether the pattern of a path can have this text, and stands for it alone.
+fn is_plain(path: &str) -> bool {
+    !path.contains('*') && path.parse::<PathPattern>().is_ok()
 }

@@ -11,6 +11,8 @@ use regex_syntax::{
     },
 };
 
+use super::lookaround;
+
 /// How many compiled expressions are kept: thousands of servers have the same few.
 const MAX_COMPILED: usize = 100;
 
@@ -29,6 +31,17 @@ pub(crate) struct Pattern {
     expression: String,
     /// Whether case does not matter.
     pub(crate) ignores_case: bool,
+    /// An expression of the paths that it does not match, although the first one does.
+    except: Option<String>,
+}
+
+/// An expression that has no equal in Serow's syntax.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    /// The reason, as a sentence.
+    pub(crate) why: String,
+    /// An expression that matches all of its paths, and others.
+    pub(crate) around: Pattern,
 }
 
 /// How many of the paths that an expression matches begin with a text.
@@ -46,11 +59,11 @@ impl Pattern {
     ///
     /// The reason why there is none, as a sentence.
     pub(crate) fn new(perl: &str, ignores_case: bool) -> Result<Self, String> {
-        let expression = without_lookahead(&perl.replace("\\/", "/"))?;
-        let this = Self { expression, ignores_case };
+        let expression = with_literal_braces(&perl.replace("\\/", "/"));
+        let this = Self { expression: lookaround::spelled_out(&expression), ignores_case, except: None };
         match this.parsed() {
             Ok(_) => Ok(this),
-            Err(_) if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| perl.contains(look)) => Err(format!(
+            Err(_) if lookaround::SIGNS.iter().any(|look| perl.contains(look)) => Err(format!(
                 "the expression {perl} looks around, which Serow's do not, since their time grows only with the length of \
                  the path"
             )),
@@ -60,6 +73,34 @@ impl Pattern {
                 Err(format!("Serow cannot read the expression {perl}: {reason}"))
             }
         }
+    }
+
+    /// The expression of a location, which can have conditions on the path beside it.
+    ///
+    /// # Errors
+    ///
+    /// There is none. The location must keep its paths all the same: others must not get them.
+    pub(crate) fn of_location(perl: &str, ignores_case: bool) -> Result<Self, Unreadable> {
+        let why = match Self::new(perl, ignores_case) {
+            Ok(pattern) => return Ok(pattern),
+            Err(why) => why,
+        };
+        let readable = |expression: &str| Self::new(expression, ignores_case).ok();
+        let excepting = lookaround::as_exception(perl).and_then(|split| {
+            let (pattern, except) = (readable(&split.expression)?, readable(&split.except)?);
+            // A group within the exception would move the numbers of those behind it.
+            (except.groups() == 0 || pattern.groups() == 0)
+                .then_some(Self { except: Some(except.expression), ..pattern })
+        });
+        excepting.ok_or_else(|| {
+            let all = Self { expression: "^".to_owned(), ignores_case, except: None };
+            Unreadable { why, around: readable(&lookaround::without(perl)).unwrap_or(all) }
+        })
+    }
+
+    /// The expression of the paths that it does not match, although its own one does.
+    pub(crate) fn except(&self) -> Option<Self> {
+        self.except.as_ref().map(|except| Self { expression: except.clone(), except: None, ..*self })
     }
 
     fn parsed(&self) -> Result<Hir, Box<regex_syntax::Error>> {
@@ -185,6 +226,24 @@ impl Pattern {
 
     /// Whether a path matches: for paths that are known when the settings are written.
     pub(crate) fn matches(&self, path: &str) -> bool {
+        self.expression_matches(path) && !self.except().is_some_and(|except| except.expression_matches(path))
+    }
+
+    fn expression_matches(&self, path: &str) -> bool {
+        self.compiled(|expression| expression.is_match(path.as_bytes())).unwrap_or_default()
+    }
+
+    /// The names of its groups, each with its number.
+    pub(crate) fn group_names(&self) -> Vec<(String, usize)> {
+        let names = |expression: &Regex| {
+            let numbered = expression.capture_names().enumerate();
+            numbered.filter_map(|(number, name)| Some((name?.to_owned(), number))).collect()
+        };
+        self.compiled(names).unwrap_or_default()
+    }
+
+    /// A property of the compiled expression.
+    fn compiled<T>(&self, property: impl FnOnce(&Regex) -> T) -> Option<T> {
         COMPILED.with_borrow_mut(|compiled| {
             if compiled.len() >= MAX_COMPILED {
                 compiled.clear();
@@ -192,7 +251,7 @@ impl Pattern {
             let expression = compiled.entry(self.written()).or_insert_with(|| {
                 RegexBuilder::new(&self.expression).unicode(false).case_insensitive(self.ignores_case).build().ok()
             });
-            expression.as_ref().is_some_and(|expression| expression.is_match(path.as_bytes()))
+            expression.as_ref().map(property)
         })
     }
 
@@ -212,8 +271,46 @@ pub(crate) fn escaped(text: &str) -> String {
     regex_syntax::escape(text)
 }
 
+/// An expression in which braces that are not a number of repetitions are letters, as PCRE reads them.
+fn with_literal_braces(expression: &str) -> String {
+    let mut written = String::with_capacity(expression.len());
+    let (mut in_class, mut letters) = (false, expression.char_indices());
+    while let Some((start, letter)) = letters.next() {
+        match letter {
+            '\\' => {
+                written.push(letter);
+                let escaped = letters.next().map(|(_, escaped)| escaped);
+                written.extend(escaped);
+                // `\x{2f}` and `\p{L}`.
+                if let Some('x' | 'p' | 'P' | 'u') = escaped
+                    && letters.as_str().starts_with('{')
+                {
+                    written.extend(letters.next().map(|(_, brace)| brace));
+                }
+                continue;
+            }
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '{' if !in_class && !is_repetition(&expression[start..]) => written.push('\\'),
+            _ => {}
+        }
+        written.push(letter);
+    }
+    written
+}
+
+/// Whether a text begins with a number of repetitions: `{2}`, `{2,}`, `{2,3}`.
+fn is_repetition(text: &str) -> bool {
+    let inside = text.strip_prefix('{').and_then(|behind| behind.split_once('}')).map(|(inside, _)| inside);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    inside.is_some_and(|inside| match inside.split_once(',') {
+        Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
+        None => is_number(inside),
+    })
+}
+
 /// The text that an expression without operators matches.
-fn literal_of(expression: &str) -> Option<String> {
+pub(super) fn literal_of(expression: &str) -> Option<String> {
     let mut text = String::new();
     let mut letters = expression.chars();
     while let Some(letter) = letters.next() {
@@ -230,7 +327,7 @@ fn literal_of(expression: &str) -> Option<String> {
 }
 
 /// Whether a `|` stands outside of all groups, so that an anchor at the beginning is only that of the first alternative.
-fn has_alternatives_outside(expression: &str) -> bool {
+pub(super) fn has_alternatives_outside(expression: &str) -> bool {
     let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
     for letter in expression.chars() {
         match letter {
@@ -246,44 +343,4 @@ fn has_alternatives_outside(expression: &str) -> bool {
         }
     }
     false
-}
-
-/// An expression in which `(?!text)` before an end that matches anything is spelled out: `/\.(?!well-known)` matches a dot
-/// that no `well-known` follows.
-fn without_lookahead(expression: &str) -> Result<String, String> {
-    let Some((before, behind)) = expression.split_once("(?!") else { return Ok(expression.to_owned()) };
-    let Some((excluded, rest)) = behind.split_once(')') else { return Ok(expression.to_owned()) };
-    if !matches!(rest, "" | ".*" | ".*$" | "(.*)" | "(.*)$") || before.contains("(?!") {
-        return Ok(expression.to_owned());
-    }
-    let alternatives: Option<Vec<String>> = excluded.split('|').map(literal_of).collect();
-    match alternatives {
-        Some(texts) if texts.iter().all(|text| text.is_ascii() && !text.is_empty()) => {
-            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            let group = if rest.starts_with("(.*)") { ("(", ".*)") } else { ("(?:", ")") };
-            let other = other_beginnings(&texts);
-            match group.0 {
-                "(" => Ok(format!("{before}((?:{other}){}", group.1)),
-                _ => Ok(format!("{before}(?:{other})")),
-            }
-        }
-        _ => Ok(expression.to_owned()),
-    }
-}
-
-/// An expression for texts that begin with none of these: the end, another first letter, or one of the first letters and
-/// then another beginning.
-fn other_beginnings(texts: &[&[u8]]) -> String {
-    let mut firsts: Vec<u8> = texts.iter().filter_map(|text| text.first().copied()).collect();
-    firsts.sort_unstable();
-    firsts.dedup();
-    let class: String = firsts.iter().map(|first| escaped(&char::from(*first).to_string())).collect();
-    let mut alternatives = vec!["$".to_owned(), format!("[^{class}]")];
-    for first in firsts {
-        let behind: Vec<&[u8]> = texts.iter().filter_map(|text| text.strip_prefix(&[first])).collect();
-        if behind.iter().all(|text| !text.is_empty()) {
-            alternatives.push(format!("{}(?:{})", escaped(&char::from(first).to_string()), other_beginnings(&behind)));
-        }
-    }
-    alternatives.join("|")
 }

@@ -7,6 +7,7 @@ pub(super) mod files;
 pub(super) mod headers;
 pub(super) mod limits;
 pub(super) mod logs;
+mod statuses;
 
 use std::rc::Rc;
 

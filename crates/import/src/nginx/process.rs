@@ -1,9 +1,13 @@
 //! Directives of the whole server: users, workers, connections, timeouts, TLS.
 
-use std::rc::Rc;
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    rc::Rc,
+};
 
 use super::{
     import::Import,
+    proxying::is_field_name,
     scope::Scope,
     units::{milliseconds, written_duration},
 };
@@ -11,6 +15,9 @@ use crate::{
     grammar::directive::Directive,
     settings::{table::Table, value::Value},
 };
+
+/// As many threads as Serow starts.
+const MAX_WORKERS: u64 = 1024;
 
 /// Sets the keys of the root.
 pub(crate) fn set<'tree>(import: &Import<'tree>, main: &Rc<Scope<'tree>>, http: &Rc<Scope<'tree>>, root: &mut Table) {
@@ -22,10 +29,11 @@ pub(crate) fn set<'tree>(import: &Import<'tree>, main: &Rc<Scope<'tree>>, http: 
     }
     if let Some(workers) = main.own_one("worker_processes") {
         match workers.word(0).and_then(|word| word.parse::<u64>().ok()) {
-            Some(number) => {
+            Some(number @ 1..=MAX_WORKERS) => {
                 notes.translated(workers);
                 root.set("workers", Value::Number(number));
             }
+            Some(_) => notes.lost(workers, format!("there are 1 to {MAX_WORKERS} workers")),
             None => notes.no_line(workers, "one for each core is the default"),
         }
     }
@@ -152,11 +160,43 @@ pub(crate) fn trust<'tree>(
     }
     let mut networks = Vec::new();
     for directive in from {
+        let network = match directive.word(0).unwrap_or_default() {
+            "unix:" => "unix".to_owned(),
+            text => match network(text) {
+                Some(network) => network,
+                None => {
+                    import.notes.lost(directive, format!("{text} is not an address or a network"));
+                    continue;
+                }
+            },
+        };
         import.notes.translated(directive);
-        let network = directive.word(0).map(|word| if word == "unix:" { "unix" } else { word }.to_owned());
-        networks.extend(network.filter(|network| !networks.contains(network)));
+        if !networks.contains(&network) {
+            networks.push(network);
+        }
     }
     (!networks.is_empty()).then(|| Value::texts(networks))
+}
+
+/// An address, or a network such as 10.0.0.0/8 without the bits behind its length, which mean nothing to nginx; nothing for
+/// another text.
+pub(super) fn network(text: &str) -> Option<String> {
+    let Some((address, length)) = text.split_once('/') else {
+        return text.parse().ok().map(|address: IpAddr| address.to_string());
+    };
+    let length: u32 = length.parse().ok()?;
+    Some(match address.parse().ok()? {
+        IpAddr::V4(address) => {
+            let rest = 32_u32.checked_sub(length)?;
+            let bits = address.to_bits() & u32::MAX.checked_shl(rest).unwrap_or(0);
+            format!("{}/{length}", Ipv4Addr::from_bits(bits))
+        }
+        IpAddr::V6(address) => {
+            let rest = 128_u32.checked_sub(length)?;
+            let bits = address.to_bits() & u128::MAX.checked_shl(rest).unwrap_or(0);
+            format!("{}/{length}", Ipv6Addr::from_bits(bits))
+        }
+    })
 }
 
 /// Sets the field with the client's address, of `real_ip_header`.
@@ -170,6 +210,9 @@ pub(crate) fn trust_header<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>
         match directive.word(0) {
             Some("proxy_protocol") | None => {}
             Some(name) if name.eq_ignore_ascii_case("x-forwarded-for") => {}
+            Some(name) if !is_field_name(name) => {
+                import.notes.lost(directive, format!("{name} is not the name of a field"));
+            }
             Some(name) if root.get("trust").is_some() => root.set("trust-header", name),
             Some(_) => {}
         }

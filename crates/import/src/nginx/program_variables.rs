@@ -169,6 +169,12 @@ fn add<'tree>(
     set: &mut Vec<(String, Value)>,
 ) {
     let notes = position.notes();
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let with_hyphens = name.strip_prefix("HTTP_").filter(|field| field.contains('-'));
+    if !is_name(name) && !with_hyphens.is_some_and(|field| is_name(&field.replace('-', ""))) {
+        let why = "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME";
+        return notes.lost(param, why);
+    }
     let filled = position.filled(value).replaced(|variable| {
         let path = matching.exact_path().filter(|_| variable == "fastcgi_script_name");
         Ok(path.map(Text::of))
@@ -182,15 +188,28 @@ fn add<'tree>(
         return notes.lost(param, "the program depends on the request: write a route for each, or a folder of `cgi`");
     }
     notes.translated(param);
-    match name.strip_prefix("HTTP_") {
+    let field = name.strip_prefix("HTTP_").map(|field| field.replace('-', "_"));
+    match field.as_deref() {
         Some("X_REAL_IP" | "X_FORWARDED_FOR" | "X_FORWARDED_PROTO" | "X_FORWARDED_HOST") => {
             notes.differs(param, "Serow says who the client is, and how it is connected, by its own fields");
         }
         Some("HOST") => notes.differs(param, "programs get the Host of the request"),
         Some(field) => {
+            if with_hyphens.is_some() {
+                let why =
+                    "the program gets it as a field of the request: names of variables have letters, digits and _";
+                notes.differs(param, why);
+            }
             let field = super::condition::field_name(&field.to_ascii_lowercase());
             handler.fields.push((field, value.written()));
         }
-        None => set.push((name.to_owned(), Value::Text(value.written()))),
+        // A program does not know what the path of the route matched; a map of the path does.
+        None => match matching.expression().filter(|_| value.names_group()) {
+            Some(pattern) => {
+                let made = position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
+                set.push((name.to_owned(), Value::Text(format!("${made}"))));
+            }
+            None => set.push((name.to_owned(), Value::Text(value.written()))),
+        },
     }
 }

@@ -11,7 +11,7 @@ use super::{
     scope::Scope,
     text::Text,
     units::{milliseconds, written_duration},
-    upstreams::Need,
+    upstreams::{Need, is_server},
 };
 use crate::{
     grammar::directive::Directive,
@@ -234,6 +234,9 @@ fn set_servers<'tree>(
 ) -> Result<(), String> {
     match position.server.import.is_upstream(address) {
         true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), table)?,
+        false if !is_server(address.trim_end_matches(':')) => {
+            return Err(format!("{address} is not the address of a server"));
+        }
         false => table.set("servers", address.trim_end_matches(':')),
     }
     let index = settings.nearest("index");

@@ -8,7 +8,7 @@ use super::{
     scope::Scope,
     text::{Text, Use},
     units::milliseconds,
-    upstreams::Need,
+    upstreams::{Need, is_server},
 };
 use crate::{
     grammar::directive::Directive,
@@ -23,7 +23,7 @@ pub(super) fn split_url(url: &str) -> (&str, Option<&str>) {
         return match socket.find(':') {
             Some(colon) => {
                 let end = start + "unix:".len() + colon;
-                (&url[..end], Some(&url[end + 1..]))
+                (&url[..end], Some(&url[end + 1..]).filter(|path| !path.is_empty()))
             }
             None => (url, None),
         };
@@ -130,8 +130,9 @@ fn handler<'tree>(
         Some(rewrite) => set_rewritten(matching, rewrite, &mut handler),
         None => set_path(position, location, matching, path, had_variables, &mut handler)?,
     }
-    fields(position, settings, address, &mut handler.table);
+    fields(position, settings, address, &mut handler);
     redirects(position, location, settings, address, path, &mut handler.table);
+    cookies(position, settings, &mut handler.table);
     times(position, settings, &mut handler.table);
     Ok(handler)
 }
@@ -205,6 +206,11 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
     }
 }
 
+/// Whether a text is the name of a header field (RFC 9110 §5.6.2).
+pub(super) fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
 /// Directives that leave out parts of a request, which Serow passes on, with the remark.
 const UNCHANGED: &[(&str, &str)] = &[
     ("proxy_pass_request_headers", "the server also gets the fields of the client: remove them with `set-header`"),
@@ -213,7 +219,8 @@ const UNCHANGED: &[(&str, &str)] = &[
 ];
 
 /// Fields of requests and responses.
-fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, table: &mut Table) {
+fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
+    let table = &mut handler.table;
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
     for (name, why) in UNCHANGED {
@@ -245,10 +252,16 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
                 notes.translated(field);
                 usual.push("X-Forwarded-Host: $host".to_owned());
             }
+            _ if !is_field_name(name) => notes.lost(field, format!("{name} is not the name of a field")),
             (lower, _) => match decided.resolve(&position.filled(value), Use::Message) {
                 Ok(value) => {
                     notes.translated(field);
                     names_client |= lower == "x-forwarded-for";
+                    // A proxy does not know what the path of the route matched.
+                    if value.names_group() {
+                        handler.fields.push((name.to_owned(), value.written()));
+                        continue;
+                    }
                     set.push(format!("{name}: {}", value.written()).trim_end().to_owned());
                 }
                 Err(why) => notes.lost(field, why),
@@ -298,14 +311,15 @@ fn set_host(position: &Position<'_, '_>, host: Option<(&Directive, &str)>, addre
         ("$server_name", _) if position.server.first_name().is_some() => {
             table.set("host", position.server.first_name().unwrap_or_default())
         }
-        (_, Some(name)) => table.set("host", name),
+        (_, Some(name)) if is_server(name) => table.set("host", name),
+        (_, Some(name)) => notes.lost(field, format!("{name} is not a host")),
         (other, None) => {
             notes.lost(field, format!("the host that servers get is the client's, the server's or a name, not {other}"))
         }
     }
 }
 
-/// `proxy_redirect` and cookies.
+/// `proxy_redirect`.
 fn redirects<'tree>(
     position: &Position<'_, 'tree>,
     location: &Location<'tree>,
@@ -317,17 +331,25 @@ fn redirects<'tree>(
     let notes = position.notes();
     let mut rewritten = Vec::new();
     let rules = settings.nearest("proxy_redirect");
+    // Without a path behind the server, a path of the origin is one of the site as well, whatever the location.
     let default = |rewritten: &mut Vec<(String, Value)>| {
-        let from = format!("{address}{}", path.and_then(Text::literal).unwrap_or("/"));
-        if let Some(prefix) = location.path().filter(|_| path.is_none_or(|path| path.literal().is_some())) {
-            rewritten.push((from, Value::Text(prefix.to_owned())));
-        }
+        let from = |path: &str| format!("{address}{path}");
+        let rule = match path {
+            None => Some((from("/"), "/")),
+            Some(path) => path.literal().map(from).zip(location.path()),
+        };
+        // An address with variables has no redirects of its own.
+        let rule = rule.filter(|_| address.contains("://"));
+        rewritten.extend(rule.map(|(from, to)| (from, Value::Text(to.to_owned()))));
     };
     for rule in &rules {
         notes.translated(rule);
         match (rule.word(0).unwrap_or_default(), rule.word(1)) {
             ("off", None) => {}
             ("default", None) => default(&mut rewritten),
+            (from, Some(_)) if !["/", "http://", "https://"].iter().any(|start| from.starts_with(start)) => {
+                notes.lost(rule, "only the beginning of a URL or of a path has a translation");
+            }
             (from, Some(to)) => match position.text(to, Use::Message) {
                 Ok(to) => rewritten.push((from.to_owned(), Value::Text(to.written()))),
                 Err(why) => notes.lost(rule, why),
@@ -341,6 +363,11 @@ fn redirects<'tree>(
     if !rewritten.is_empty() {
         table.set("rewrite-location", Value::Table(rewritten));
     }
+}
+
+/// `proxy_cookie_domain`, `proxy_cookie_path` and `proxy_cookie_flags`.
+fn cookies<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
+    let notes = position.notes();
     let mut flags: Vec<(String, Value)> = Vec::new();
     for (name, key) in [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")] {
         let mut replaced = Vec::new();

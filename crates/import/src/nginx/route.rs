@@ -1,5 +1,10 @@
 //! Routes as they are made, before they are written.
 
+use std::sync::Arc;
+
+use serow_router::{Redirect, RewriteTarget};
+use serow_variables::{MapTable, Maps, Scope};
+
 use super::{handler::Handler, matching::Match};
 use crate::settings::{table::Table, value::Value};
 
@@ -38,25 +43,50 @@ impl Route {
         matches!(self.table.get("rewrite"), Some(Value::Table(_)))
     }
 
+    /// The reason why Serow refuses the target of its redirect or rewrite, where maps make these variables.
+    pub(crate) fn refused_target(&self, maps: &[String]) -> Option<String> {
+        let inner = |key: &str, inner: &str| match self.table.get(key)? {
+            Value::Text(text) => Some(text.clone()),
+            Value::Table(entries) => entries.iter().find_map(|(name, value)| match value {
+                Value::Text(text) if name == inner => Some(text.clone()),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let table = |name: &String| MapTable {
+            from: "$uri".to_owned(),
+            to: name.clone(),
+            values: Vec::new(),
+            default: String::new(),
+        };
+        let tables: Vec<MapTable> = maps.iter().map(table).collect();
+        let scope = Scope::new(Arc::new(Maps::new(&tables).ok()?)).of_stars(9);
+        let redirect = inner("redirect", "to").and_then(|to| Redirect::with_variables(&to, 302, &scope).err());
+        let rewrite = inner("rewrite", "to").and_then(|to| RewriteTarget::with_variables(&to, &scope).err());
+        redirect.map(|why| why.to_string()).or_else(|| rewrite.map(|why| why.to_string()))
+    }
+
     /// It as a table of the settings file.
     pub(crate) fn into_table(self) -> Table {
         let mut table = self.table;
-        let names_groups = table.entries.iter().any(|(_, value)| names_group(value));
+        let names_groups = table.entries.iter().any(|(_, value)| highest_group(value) > 0);
         self.matching.write(names_groups, &mut table);
         table
     }
 }
 
-/// Whether a text in the value has `$1` or the like.
-fn names_group(value: &Value) -> bool {
+/// The highest number of a group that a text in the value names, as in `$1`; 0 if none does.
+pub(crate) fn highest_group(value: &Value) -> usize {
+    let of_text = |text: &str| {
+        let text = text.replace("$$", "");
+        let behind = text.split('$').skip(1).map(|behind| behind.trim_start_matches('{'));
+        let number = |behind: &str| behind.chars().next()?.to_digit(10);
+        behind.filter_map(number).max().unwrap_or(0) as usize
+    };
     match value {
-        Value::Text(text) => text
-            .replace("$$", "")
-            .split('$')
-            .skip(1)
-            .any(|behind| behind.trim_start_matches('{').starts_with(|first: char| first.is_ascii_digit())),
-        Value::List(values) => values.iter().any(names_group),
-        Value::Table(entries) => entries.iter().any(|(_, value)| names_group(value)),
-        Value::Number(_) | Value::Bool(_) => false,
+        Value::Text(text) => of_text(text),
+        Value::List(values) => values.iter().map(highest_group).max().unwrap_or(0),
+        Value::Table(entries) => entries.iter().map(|(_, value)| highest_group(value)).max().unwrap_or(0),
+        Value::Number(_) | Value::Bool(_) => 0,
     }
 }

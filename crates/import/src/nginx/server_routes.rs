@@ -10,9 +10,9 @@ use super::{
     position::Position,
     route::Route,
     server::Server,
-    text::Variables,
+    text::{Part, Text, Variables},
 };
-use crate::settings::value::Value;
+use crate::{grammar::directive::Directive, settings::value::Value};
 
 /// How many named locations may lead to each other, as in nginx.
 const DEEPEST_NAMES: usize = 10;
@@ -68,12 +68,16 @@ fn of_location<'a, 'tree>(
     variables: &Variables,
     depth: usize,
 ) -> Vec<Route> {
+    if let Some(why) = &location.unreadable {
+        return vec![Route::refusing(matching.clone(), format!("{}: {why}", location.directive.place))];
+    }
     let variables = match depth {
         0 => server.with_carried(variables, location),
         // A named location has the variables of those that lead there.
         _ => variables.clone(),
     };
-    let variables = server.with_folder(&variables, &location.scope);
+    let mut variables = server.with_folder(&variables, &location.scope);
+    name_groups(location, &mut variables);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
     if server.is_server(&location.scope) {
@@ -87,6 +91,28 @@ fn of_location<'a, 'tree>(
         close_to_clients(&mut flow, location, matching);
     }
     flow.routes
+}
+
+/// Lets texts name the groups of a location's expression. Another expression in the location has numbers of its own, and the
+/// names have no translation beside it.
+fn name_groups(location: &Location<'_>, variables: &mut Variables) {
+    let Kind::Expression(pattern) = &location.kind else { return };
+    let has_expression = |directive: &Directive| match directive.name() {
+        "rewrite" => true,
+        "if" => directive.texts().any(|word| word.starts_with('~') || word.starts_with("!~")),
+        _ => false,
+    };
+    let mut inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
+    let has_others =
+        inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
+    for (name, number) in pattern.group_names() {
+        match has_others {
+            true => {
+                variables.lose(&name, "it is a group of the location, and another expression stands in the location")
+            }
+            false => variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] }),
+        }
+    }
 }
 
 /// Makes the routes of a location internal, and adds the refusal that clients get.

@@ -103,6 +103,11 @@ impl Text {
         })
     }
 
+    /// Whether it names a group of an expression, as in `$1`.
+    pub(crate) fn names_group(&self) -> bool {
+        self.variables().any(|name| name.starts_with(|first: char| first.is_ascii_digit()))
+    }
+
     /// The text at its beginning that has no variables.
     pub(crate) fn leading(&self) -> &str {
         match self.parts.first() {
@@ -173,8 +178,6 @@ pub(crate) struct Variables {
     texts: HashMap<String, Text>,
     /// Those that `[[map]]` makes.
     maps: HashSet<String>,
-    /// Those of maps that only the access log can name.
-    log_maps: HashSet<String>,
     /// The reasons why others have no counterpart.
     missing: HashMap<String, String>,
 }
@@ -203,13 +206,6 @@ impl Variables {
     pub(crate) fn lose(&mut self, name: &str, why: &str) {
         self.texts.remove(name);
         self.remove_map(name, why);
-    }
-
-    /// Notes that only the access log can name the variable of a map.
-    pub(crate) fn limit_to_logs(&mut self, name: &str) {
-        self.maps.remove(name);
-        self.log_maps.insert(name.to_owned());
-        self.missing.insert(name.to_owned(), "only the access log knows it".to_owned());
     }
 
     /// Notes that a variable has no counterpart, with the reason.
@@ -255,7 +251,7 @@ impl Variables {
         let is_known_here = match place {
             Use::Message => false,
             Use::Response => is_known_in_responses(name),
-            Use::Log => is_known_in_responses(name) || is_known_in_logs(name) || self.log_maps.contains(name),
+            Use::Log => is_known_in_responses(name) || is_known_in_logs(name),
         };
         if is_capture || self.has_map(name) || is_known(name) || is_known_here {
             return Ok(variable(name));

@@ -1,5 +1,6 @@
 //! Settings as a person would write them: keys that all routes share stand in the site, those of all sites at the root.
 
+use super::route::highest_group;
 use crate::settings::{
     file::{SettingsFile, SiteTable},
     table::Table,
@@ -37,6 +38,8 @@ pub(crate) fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
         match_names(&mut site.routes);
         prune(&mut site.routes);
+        // Those that named some may be gone.
+        match_names(&mut site.routes);
         while site.routes.last().is_some_and(|route| is_rewrite(route) && leaves_some(route)) {
             site.routes.pop();
         }
@@ -57,6 +60,7 @@ pub(crate) fn names_variable(text: &str, name: &str) -> bool {
         || text.contains(&format!("${{{name}}}"))
         || text.contains(&format!("{{ {name} = "))
         || text.contains(&format!(", {name} = "))
+        || text.contains(&format!("\n{name} = "))
 }
 
 /// Whether the response of a route can be an error.
@@ -103,9 +107,11 @@ fn match_names(routes: &mut Vec<Table>) {
 
 /// Lets responses lead to internal routes, as nginx does for all servers, and removes those that nothing leads to.
 fn lead_to_internal(routes: &mut Vec<Table>) {
-    // The body of a request has been read by then.
+    // They act on the route whose response leads there.
     for route in routes.iter_mut().filter(|route| route.get("internal").is_some()) {
-        route.remove("body-timeout");
+        for key in ["body-timeout", "max-body", "cache"] {
+            route.remove(key);
+        }
     }
     let is_internal = |route: &Table| route.get("internal").is_some() && route.get("name").is_none();
     if !routes.iter().any(is_internal) {
@@ -214,7 +220,7 @@ fn share(site: &mut SiteTable) {
         let Some(Some(first)) = values.next() else { continue };
         let first = first.clone();
         // With a single route, all keys are better beside its handler, unless the site is that route.
-        if !values.all(|value| value == Some(&first)) {
+        if !values.all(|value| value == Some(&first)) || highest_group(&first) > 0 {
             continue;
         }
         site.table.set(key, first);

@@ -20,13 +20,13 @@ use crate::{
     grammar::directive::Directive,
     report::Report,
     settings::{
-        file::{SettingsFile, SiteTable},
+        file::{SettingsFile, SiteTable, Written},
         table::Table,
     },
 };
 
 /// The settings of a configuration with this number of directives, and the report.
-pub(crate) fn translate(directives: &[Directive], count: usize, prefix: &Path) -> (String, Report) {
+pub(crate) fn translate(directives: &[Directive], count: usize, prefix: &Path) -> (Written, Report) {
     let main = Scope::outermost(directives);
     let http_directive = main.own_one("http");
     // A file of `sites-enabled` has only servers.
@@ -48,7 +48,7 @@ pub(crate) fn translate(directives: &[Directive], count: usize, prefix: &Path) -
     tidying::tidy(&mut file);
     catalog::note_rest(&import.notes, directives);
     let report = import.notes.report(directives);
-    (file.text(), report)
+    (file.written(), report)
 }
 
 fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
@@ -59,6 +59,10 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
     process::trust_header(import, http, &mut file.root);
     listening.set_root(&mut file.root);
     for (position, directive) in servers.iter().enumerate() {
+        if !listening.listens(position) {
+            import.notes.lost_with_all(directive, "it has no address that Serow listens on");
+            continue;
+        }
         import.notes.translated(directive);
         let scope = http.inner(directive);
         let names = listeners::names(&scope);
@@ -72,6 +76,7 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
         }
         let mut site = SiteTable::default();
         site.table.comment(format!("{}", directive.place));
+        site.table.place = Some(directive.place.clone());
         if !listening.set_site(import, position, &scope, &names, &mut site.table) {
             continue;
         }
@@ -79,7 +84,11 @@ fn set_sites(import: &Import<'_>, file: &mut SettingsFile) {
             // Its requests must not reach another site.
             routes.push(Route::refusing(Match::all(), format!("{}: nothing is translated", directive.place)));
         }
-        site.routes = routes.into_iter().map(Route::into_table).collect();
+        let refusal = listening.overlapping.refusal_elsewhere(position);
+        site.routes = refusal.into_iter().chain(routes).map(Route::into_table).collect();
+        for route in &mut site.routes {
+            route.place.get_or_insert_with(|| directive.place.clone());
+        }
         file.sites.push(site);
     }
 }
@@ -95,7 +104,8 @@ fn set_maps(import: &Import<'_>, file: &mut SettingsFile) {
         if named.is_empty() {
             break;
         }
-        for map in named {
+        for mut map in named {
+            map.table.place = map.directive.map(|directive| directive.place.clone());
             let mut more = String::new();
             map.table.append("[[map]]", &mut more);
             text.push_str(&more);

@@ -1,5 +1,7 @@
 //! `upstream` blocks, and the servers that routes name without one.
 
+use std::net::Ipv6Addr;
+
 use super::{
     import::Import,
     scope::Scope,
@@ -80,6 +82,9 @@ fn tls<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table
     }
 }
 
+/// The statuses after which nginx can ask another server.
+const STATUSES: &[&str] = &["403", "404", "429", "500", "502", "503", "504"];
+
 fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table) {
     let notes = &import.notes;
     if let Some(next) = settings.nearest_one("proxy_next_upstream") {
@@ -92,13 +97,17 @@ fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut T
                 "invalid_header" => causes.push("broken".to_owned()),
                 "non_idempotent" => table.set("retry-all-methods", Value::Bool(true)),
                 "off" => {}
-                status => causes.extend(status.strip_prefix("http_").map(str::to_owned)),
+                status => match status.strip_prefix("http_").filter(|status| STATUSES.contains(status)) {
+                    Some(status) => causes.push(status.to_owned()),
+                    None => notes.lost(next, format!("`{status}` has no translation")),
+                },
             }
         }
         causes.sort();
         causes.dedup();
         match next.word(0) {
             Some("off") => table.set("tries", Value::Number(1)),
+            _ if causes.is_empty() => {}
             _ if causes == ["broken", "connect", "timeout"] => {}
             _ => table.set("retry-on", Value::list(causes)),
         }
@@ -132,6 +141,9 @@ impl<'tree> Import<'tree> {
         if !["http", "https", "grpc", "grpcs"].contains(&scheme) {
             return Err(format!("{scheme}:// is not a protocol of a server"));
         }
+        if !is_server(host) {
+            return Err(format!("{host} is not the address of a server"));
+        }
         let block = self.upstream_blocks.iter().find(|block| block.word(0) == Some(host));
         if block.is_none() && need.is_empty() {
             table.set("servers", server_address(scheme, host));
@@ -139,7 +151,10 @@ impl<'tree> Import<'tree> {
         }
         let base = upstream_name(host);
         let name = self.upstream(&base, need, |made| match block {
-            Some(block) => self.write_block(block, scheme, made),
+            Some(block) => {
+                made.place = Some(block.place.clone());
+                self.write_block(block, scheme, made)
+            }
             None => {
                 made.set("servers", server_address(scheme, host));
                 Ok(())
@@ -187,6 +202,10 @@ impl<'tree> Import<'tree> {
                 "server" => {
                     if directive.texts().any(|word| word == "down") {
                         self.notes.no_line(directive, "a server that is down gets no requests");
+                        continue;
+                    }
+                    if !is_server(directive.word(0).unwrap_or_default()) {
+                        self.notes.lost(directive, "it is not the address of a server");
                         continue;
                     }
                     servers.push(self.block_server(directive, scheme));
@@ -290,6 +309,21 @@ impl<'tree> Import<'tree> {
         self.notes.translated(directive);
         Ok(())
     }
+}
+
+/// Whether a text can be the address of a server, or the name of an `upstream`.
+pub(super) fn is_server(host: &str) -> bool {
+    if let Some(path) = host.strip_prefix("unix:") {
+        return path.starts_with('/') && !path.contains([',', ' ']);
+    }
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !host.ends_with(']') => (name, port.parse::<u16>().ok().filter(|port| *port > 0)),
+        _ => (host, Some(80)),
+    };
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_name = !name.is_empty() && name.bytes().all(is_letter);
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    port.is_some() && (is_name || address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()))
 }
 
 /// A server as Serow's settings have it.

@@ -1,6 +1,7 @@
 //! A whole settings file.
 
 use super::table::Table;
+use crate::grammar::place::Place;
 
 /// A settings file.
 #[derive(Debug, Default)]
@@ -24,27 +25,43 @@ pub(crate) struct SiteTable {
 impl SettingsFile {
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        self.root.append("", &mut text);
+        self.written().text
+    }
+
+    /// The text of the file, and where its tables are from.
+    pub(crate) fn written(&self) -> Written {
+        let mut written = Written::default();
+        self.root.append("", &mut written.text);
         for (name, table) in &self.sections {
-            append(table, &format!("[{name}]"), &mut text);
+            written.append(table, &format!("[{name}]"));
         }
         for (tables, header) in
             [(&self.maps, "[[map]]"), (&self.limits, "[[limit]]"), (&self.upstreams, "[[upstream]]")]
         {
-            tables.iter().for_each(|table| append(table, header, &mut text));
+            tables.iter().for_each(|table| written.append(table, header));
         }
         for site in &self.sites {
-            append(&site.table, "[[site]]", &mut text);
-            site.routes.iter().for_each(|route| append(route, "[[site.route]]", &mut text));
+            written.append(&site.table, "[[site]]");
+            site.routes.iter().for_each(|route| written.append(route, "[[site.route]]"));
         }
-        text
+        written
     }
 }
 
-fn append(table: &Table, header: &str, text: &mut String) {
-    if !text.is_empty() {
-        text.push('\n');
+/// The text of a settings file.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Where each table begins, and the directive that it comes from.
+    pub(crate) origins: Vec<(usize, Option<Place>)>,
+}
+
+impl Written {
+    fn append(&mut self, table: &Table, header: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.origins.push((self.text.len(), table.place.clone()));
+        table.append(header, &mut self.text);
     }
-    table.append(header, text);
 }

@@ -1,6 +1,7 @@
 //! Tables of a settings file: `[[site]]`, `[[upstream]]` and so on, with comments.
 
 use super::value::{Value, append_key};
+use crate::grammar::place::Place;
 
 /// A table: its keys in the order in which they were set, and comments before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,6 +10,8 @@ pub(crate) struct Table {
     pub(crate) comments: Vec<String>,
     /// The keys.
     pub(crate) entries: Vec<(String, Value)>,
+    /// The directive that it comes from.
+    pub(crate) place: Option<Place>,
 }
 
 /// The longest line that a table in braces is written on.
@@ -85,7 +88,7 @@ impl Table {
         let path = header.trim_matches(['[', ']']);
         for (key, entries) in wide {
             text.push('\n');
-            let table = Self { comments: Vec::new(), entries: entries.clone() };
+            let table = Self { entries: entries.clone(), ..Self::default() };
             let mut name = String::new();
             append_key(key, &mut name);
             table.append(&format!("[{path}.{name}]"), text);
@@ -95,7 +98,7 @@ impl Table {
     pub(crate) fn append_comments(&self, text: &mut String) {
         for comment in &self.comments {
             text.push_str("# ");
-            text.push_str(comment);
+            text.extend(comment.chars().map(|letter| if letter.is_control() { ' ' } else { letter }));
             text.push('\n');
         }
     }

@@ -72,6 +72,13 @@ fn a_route_with_several_paths_is_refused_where_one_of_them_is_never_reached() {
 }
 
 #[test]
+fn redirects_of_internal_routes_lead_to_the_other_routes() {
+    let sites = || vec![Site::<Named>::new(vec![redirect("/*", "/login", 302)])];
+    assert_eq!(Router::new(sites()).err(), Some(RouterError::Loop { site: 0, route: 0 }));
+    assert_eq!(Router::of_internal(sites()).err(), None);
+}
+
+#[test]
 fn redirects_that_lead_to_themselves() {
     let looping = |route| Some(RouterError::Loop { site: 1, route });
     let cases = [

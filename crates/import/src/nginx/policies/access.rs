@@ -1,7 +1,8 @@
 //! Access: addresses, passwords, decisions of another server.
 
 use super::super::{
-    condition::decided_field, position::Position, route::Route, scope::Scope, server::Server, text::Use,
+    condition::decided_field, position::Position, process::network, proxying::is_field_name, route::Route,
+    scope::Scope, server::Server, text::Use,
 };
 use crate::{
     grammar::directive::Directive,
@@ -139,7 +140,18 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
     for (position, rule) in rules.iter().enumerate() {
         let is_allow = rule.name() == "allow";
         let Some(network) = rule.word(0) else { continue };
-        let network = if network == "unix:" { "unix" } else { network };
+        let network = match network {
+            "unix:" => "unix".to_owned(),
+            "all" => "all".to_owned(),
+            text => match self::network(text) {
+                Some(network) => network,
+                None => {
+                    server.notes().lost(rule, format!("{text} is not an address or a network"));
+                    is_complete = false;
+                    continue;
+                }
+            },
+        };
         server.notes().translated(rule);
         if network == "all" {
             ends_with_deny = !is_allow;
@@ -147,9 +159,9 @@ fn addresses<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: 
             break;
         }
         if is_allow {
-            allowed.push(network.to_owned());
+            allowed.push(network);
         } else if allowed.is_empty() {
-            denied.push(network.to_owned());
+            denied.push(network);
         } else {
             let why = "a `deny` behind an `allow` has no translation: Serow looks at `deny` first, and then at `allow`";
             let follows_deny_all =
@@ -195,6 +207,10 @@ fn passwords<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
         server.notes().lost(realm, "there is no `auth_basic_user_file` for it");
         return false;
     };
+    if path.contains('$') {
+        server.notes().lost(realm, "the file of passwords has no variables in its name");
+        return false;
+    }
     let name = position.text(name, Use::Message).unwrap_or_default();
     let Some(name) = name.literal() else {
         server.notes().lost(realm, "the realm has variables: write a route for each case, with `when` and `basic`");
@@ -227,12 +243,11 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
     };
     let url = server.constant(pass.word(0).unwrap_or_default(), &location.scope);
     let url = url.as_str();
-    if url.contains('$') && !url.ends_with("$request_uri") {
+    if url.contains('$') {
         return lose("the server that decides has variables in its address".to_owned());
     }
     let (address, own) = super::super::proxying::split_url(url);
     let address = address.strip_prefix("http://").unwrap_or(address);
-    let own = own.filter(|own| *own != "$request_uri");
     let to = format!("{address}{}", own.unwrap_or(path));
     server.notes().translated(request);
     server.notes().translated(pass);
@@ -269,12 +284,19 @@ fn decision_fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree
         if name_lower == "host" {
             host = None;
         }
+        if !is_field_name(name) {
+            notes.lost(field, format!("{name} is not the name of a field"));
+            continue;
+        }
         let filled = position.filled(value);
         if is_sent_to_decide(&name_lower, &filled.written()) {
             notes.translated(field);
             continue;
         }
         match position.variables.resolve(&filled, Use::Message) {
+            Ok(value) if value.names_group() => {
+                notes.lost(field, "the server that decides does not get groups of the path")
+            }
             Ok(value) => {
                 notes.translated(field);
                 set.push(format!("{name}: {}", value.written()).trim_end().to_owned());

@@ -4,6 +4,7 @@ use super::{
     super::{
         handler::{Handler, HandlerKind},
         position::Position,
+        proxying::is_field_name,
         scope::Scope,
         server::Server,
         text::Use,
@@ -28,7 +29,7 @@ pub(crate) fn set<'tree>(
     let server = position.server;
     let (mut always, mut rules) = (Vec::new(), Vec::new());
     for field in settings.nearest("add_header") {
-        let Some(name) = field.word(0) else { continue };
+        let Some(name) = name(server, field) else { continue };
         let is_fixed = handler.kind.is_fixed();
         match name.to_ascii_lowercase().as_str() {
             // It is a part of `expires` or `cache-control` of the folder.
@@ -88,6 +89,15 @@ pub(crate) fn set<'tree>(
         1 => table.set("response-headers", rules.remove(0)),
         _ => table.set("response-headers", Value::List(rules)),
     }
+}
+
+/// The name of the field that an `add_header` adds.
+fn name<'tree>(server: &Server<'_, '_>, field: &'tree Directive) -> Option<&'tree str> {
+    let name = field.word(0)?;
+    if !is_field_name(name) {
+        server.notes().lost(field, format!("{name} is not the name of a field"));
+    }
+    is_field_name(name).then_some(name)
 }
 
 fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {

@@ -1,10 +1,13 @@
 //! Access logs.
 
-use super::super::{
-    position::Position,
-    scope::Scope,
-    server::Server,
-    text::{Text, Use, Variables},
+use super::{
+    super::{
+        position::Position,
+        scope::Scope,
+        server::Server,
+        text::{Text, Use, Variables},
+    },
+    statuses,
 };
 use crate::{
     grammar::directive::Directive,
@@ -25,28 +28,33 @@ pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>
         return;
     }
     let mut values = Vec::new();
+    let mut is_never = true;
     for log in logs {
-        match value(server, &position.variables, settings, log) {
+        let value = value(server, &position.variables, settings, log);
+        is_never &= value == Ok(None);
+        match value {
             Ok(value) => {
                 server.notes().translated(log);
-                values.push(value);
+                values.extend(value);
             }
             Err(why) => server.notes().lost(log, why),
         }
     }
     match values.len() {
+        0 if is_never => table.set("access-log", "off"),
         0 => {}
         1 => table.set("access-log", values.remove(0)),
         _ => table.set("access-log", Value::List(values)),
     }
 }
 
+/// A log; nothing for one without lines.
 fn value<'tree>(
     server: &Server<'_, 'tree>,
     variables: &Variables,
     settings: &Scope<'tree>,
     log: &'tree Directive,
-) -> Result<Value, String> {
+) -> Result<Option<Value>, String> {
     let destination = log.word(0).unwrap_or_default();
     if destination.contains('$') {
         return Err("Serow's logs have no variables in their names: write `access-log` in each site".to_owned());
@@ -61,8 +69,17 @@ fn value<'tree>(
     for word in log.texts().skip(1) {
         match word.split_once('=') {
             Some(("if", condition)) => {
-                let condition = variables.resolve(&Text::of(condition), Use::Log)?;
-                entries.push(("if".to_owned(), Value::Text(condition.written())));
+                let condition = variables.filled(&Text::of(condition));
+                match (condition.literal(), statuses::with_lines(server.import, &condition)) {
+                    (Some("" | "0"), _) => return Ok(None),
+                    (Some(_), _) => {}
+                    (None, Some(statuses)) if statuses.is_empty() => return Ok(None),
+                    (None, Some(statuses)) => entries.push(("status".to_owned(), Value::Text(statuses))),
+                    (None, None) => {
+                        let condition = variables.resolve(&condition, Use::Log)?;
+                        entries.push(("if".to_owned(), Value::Text(condition.written())));
+                    }
+                }
             }
             Some(("buffer" | "flush" | "gzip", _)) => {}
             Some(_) => return Err(format!("`{word}` has no translation")),
@@ -75,10 +92,10 @@ fn value<'tree>(
         let text = format_text(server, variables, text)?;
         entries.push(("format".to_owned(), Value::Text(text)));
     }
-    match entries.len() {
-        1 => Ok(Value::Text(file)),
-        _ => Ok(Value::Table(entries)),
-    }
+    Ok(Some(match entries.len() {
+        1 => Value::Text(file),
+        _ => Value::Table(entries),
+    }))
 }
 
 fn log_format<'tree>(settings: &Scope<'tree>, name: &str) -> Option<&'tree Directive> {
@@ -108,7 +125,11 @@ fn format_text(server: &Server<'_, '_>, variables: &Variables, format: &Directiv
         }
     }
     server.notes().translated(format);
-    Ok(resolved.written())
+    let text = resolved.written();
+    if text.contains(char::is_control) {
+        server.notes().differs(format, "a line of a log has spaces in the place of control characters");
+    }
+    Ok(text.replace(char::is_control, " "))
 }
 
 /// A destination such as `syslog:server=host:514,facility=local7,tag=nginx`.

@@ -1,0 +1,128 @@
+//! What expressions of PCRE look at around a place, which those of Serow do not: their time grows only with the length of
+//! the path.
+
+use super::pattern::{escaped, has_alternatives_outside, literal_of};
+
+/// The beginnings of groups that look around.
+pub(super) const SIGNS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+
+/// Two expressions that say together the same as one.
+pub(super) struct WithException {
+    /// The paths of this one,
+    pub(super) expression: String,
+    /// except for those of this one.
+    pub(super) except: String,
+}
+
+/// `^/text(?!other)rest` as `^/text` with its rest, except for `^/text(?:other)`. Behind a text that is the same in all paths, there is only
+/// one place to look at.
+pub(super) fn as_exception(expression: &str) -> Option<WithException> {
+    let (before, behind) = expression.split_once("(?!")?;
+    literal_of(before.strip_prefix('^')?)?;
+    let (inside, rest) = behind.split_at_checked(end_of_group(behind)?)?;
+    let rest = rest.strip_prefix(')')?;
+    (!has_alternatives_outside(rest))
+        .then(|| WithException { expression: format!("{before}{rest}"), except: format!("{before}(?:{inside})") })
+}
+
+/// The expression without what it looks at, and with anything in the place of a group that stands for a second time: it
+/// matches the same paths, and others.
+pub(super) fn without(expression: &str) -> String {
+    let mut rest = expression.replace("(?>", "(?:");
+    for group in 1..=9 {
+        rest = rest.replace(&format!("\\{group}"), ".*");
+    }
+    while let Some((start, length)) = SIGNS.iter().find_map(|sign| Some((rest.find(sign)?, sign.len()))) {
+        let Some(end) = end_of_group(&rest[start + length..]) else { return String::new() };
+        rest.replace_range(start..=start + length + end, "");
+    }
+    rest
+}
+
+/// Where the group ends that a text is the inside of.
+fn end_of_group(text: &str) -> Option<usize> {
+    let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
+    for (place, letter) in text.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            ']' => in_class = false,
+            _ if in_class => {}
+            '[' => in_class = true,
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(place),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// An expression in which `(?!text)` before an end that matches anything is spelled out: `/\.(?!well-known)` matches a dot
+/// that no `well-known` follows.
+pub(super) fn spelled_out(expression: &str) -> String {
+    let Some((before, behind)) = expression.split_once("(?!") else { return expression.to_owned() };
+    let Some((excluded, rest)) = behind.split_once(')') else { return expression.to_owned() };
+    if !matches!(rest, "" | ".*" | ".*$" | "(.*)" | "(.*)$") || before.contains("(?!") {
+        return expression.to_owned();
+    }
+    let alternatives: Option<Vec<String>> = excluded.split('|').map(literal_of).collect();
+    match alternatives {
+        Some(texts) if texts.iter().all(|text| text.is_ascii() && !text.is_empty()) => {
+            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            let group = if rest.starts_with("(.*)") { ("(", ".*)") } else { ("(?:", ")") };
+            let other = other_beginnings(&texts);
+            match group.0 {
+                "(" => format!("{before}((?:{other}){}", group.1),
+                _ => format!("{before}(?:{other})"),
+            }
+        }
+        _ => expression.to_owned(),
+    }
+}
+
+/// An expression for texts that begin with none of these: the end, another first letter, or one of the first letters and
+/// then another beginning.
+fn other_beginnings(texts: &[&[u8]]) -> String {
+    let mut firsts: Vec<u8> = texts.iter().filter_map(|text| text.first().copied()).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let class: String = firsts.iter().map(|first| escaped(&char::from(*first).to_string())).collect();
+    let mut alternatives = vec!["$".to_owned(), format!("[^{class}]")];
+    for first in firsts {
+        let behind: Vec<&[u8]> = texts.iter().filter_map(|text| text.strip_prefix(&[first])).collect();
+        if behind.iter().all(|text| !text.is_empty()) {
+            alternatives.push(format!("{}(?:{})", escaped(&char::from(first).to_string()), other_beginnings(&behind)));
+        }
+    }
+    alternatives.join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_behind_a_text() {
+        let split = |expression: &str| as_exception(expression).map(|split| (split.expression, split.except));
+        let pair = |one: &str, other: &str| Some((one.to_owned(), other.to_owned()));
+        assert_eq!(split(r"^/(?!(a|b)/)"), pair("^/", "^/(?:(a|b)/)"));
+        assert_eq!(split(r"^/x(?!\.json$|[)])(.*)$"), pair("^/x(.*)$", r"^/x(?:\.json$|[)])"));
+        for without_equal in [r"/x(?!a)b", r"^/.*(?!a)b", r"^/(api(?!-docs$)|socket)", r"^/x(?!a)b|c", "^/(?!a"] {
+            assert_eq!(split(without_equal), None, "{without_equal}");
+        }
+    }
+
+    #[test]
+    fn expressions_without_looks_match_more() {
+        for (expression, expected) in [
+            (r"^/(api(?!-docs$)|socket)", "^/(api|socket)"),
+            (r"(?<!a)b(?=c(d))", "b"),
+            (r"^/(?>a)", "^/(?:a)"),
+            ("a(?!b", ""),
+            (r"(a)\1", "(a).*"),
+        ] {
+            assert_eq!(without(expression), expected, "{expression}");
+        }
+    }
+}
