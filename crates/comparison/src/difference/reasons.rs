@@ -21,6 +21,18 @@ pub(in super::super) struct Context {
     pub(in super::super) leads_on: bool,
     /// Whether a candidate of `try_files` is a folder.
     pub(in super::super) tries_folders: bool,
+    /// Whether the location has `try_files`.
+    pub(in super::super) tries_files: bool,
+    /// Whether `try_files` looks for folders, and the path is one without an index.
+    pub(in super::super) is_folder_without_index: bool,
+    /// Whether the location responds with a text of its own.
+    pub(in super::super) responds: bool,
+    /// Whether nginx's value is the `default_type` of the location.
+    pub(in super::super) is_default_type: bool,
+    /// Whether the location is only for users with a password.
+    pub(in super::super) authenticates: bool,
+    /// Whether errors of the location have pages.
+    pub(in super::super) has_error_pages: bool,
     /// Whether `add_header` names the part.
     pub(in super::super) is_added: bool,
     /// Whether an origin answered nginx's request.
@@ -58,6 +70,14 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
     {
         return Some(MISSING_SCRIPT);
     }
+    if difference.part != "status" && context.tries_files && !context.is_of_origin {
+        if is_hidden(request.path()) {
+            return Some("hidden files are not served: the fallback of `try_files` is the response");
+        }
+        if request.path().ends_with(".php") {
+            return Some("the source of scripts is not sent: the fallback of `try_files` is the response");
+        }
+    }
     match difference.part.as_str() {
         "status" => status(nginx, serow, request, context),
         "response" => response(nginx, serow, context),
@@ -65,7 +85,7 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
         "body" => None,
         part => match part.strip_prefix("origin") {
             Some(part) => origin(part.trim_start_matches(": "), nginx, serow, request, context),
-            None => field(part, nginx, serow, context),
+            None => field(part, nginx, serow, request, context),
         },
     }
 }
@@ -116,7 +136,17 @@ fn status(nginx: &str, serow: &str, request: &Request, context: Context) -> Opti
         ("200" | "206" | "304", "301" | "302") if is_unsent(path) && context.leads_on && !context.is_of_origin => {
             Some("hidden files and sources of scripts are not sent: the last candidate of `try_files` is next")
         }
-        ("200" | "206" | "304", "404") if path.ends_with(".php") && !context.is_of_origin => {
+        ("200" | "206" | "304", "403") if is_hidden && context.tries_files => {
+            Some("hidden files are not served: the fallback of `try_files` is the response")
+        }
+        ("301" | "403", "500") if context.is_folder_without_index && context.ends_at_page => {
+            Some("the page that `try_files` ends at is missing: 500 also for a folder without an index")
+        }
+        ("301" | "403", _) if context.is_folder_without_index && !serow.starts_with('5') => {
+            Some("a folder without an index is for the fallback of `try_files`, too")
+        }
+        ("206", "200") if context.lists && path.ends_with('/') => Some("a listing is sent as a whole"),
+        ("200" | "206" | "304", "403" | "404") if path.ends_with(".php") && !context.is_of_origin => {
             Some("the source of scripts is not sent")
         }
         ("200", "404") if (path.contains(".php") || context.is_script) && context.is_of_origin => Some(MISSING_SCRIPT),
@@ -167,11 +197,11 @@ fn status_of_method(nginx: &str, serow: &str, request: &Request, context: Contex
     }
 }
 
-fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
+fn field(part: &str, nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
     // RFC 9110 §15: those in which `add_header` has an effect without `always`.
     let is_added_to = matches!(context.status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308);
     match part {
-        "content-type" => media_type(nginx, serow, context),
+        "content-type" => media_type(nginx, serow, request, context),
         "content-encoding" => Some("Serow compresses by default, and what is worth it"),
         "vary" if without_encoding(nginx) == serow => Some("files of less than 1 KB are never compressed: no Vary"),
         "vary" if serow.contains("accept") => Some("the response varies with `Accept`, or with `Origin`"),
@@ -186,12 +216,21 @@ fn field(part: &str, nginx: &str, serow: &str, context: Context) -> Option<&'sta
         "cache-control" if context.asks && matches!(serow, "private" | "no-store") => {
             Some("a response that depends on `forward-auth` does not stay in shared caches")
         }
+        "cache-control" if (nginx, serow) == ("–", "no-store") && context.has_error_pages && !context.is_of_origin => {
+            Some("errors of the server do not stay in caches, also if they have a page with another status")
+        }
+        "location" if nginx.starts_with("https:///") || nginx.starts_with("http:///") => {
+            Some("nginx redirects to an empty name, since the server has none: Serow to the host of the request")
+        }
         "location" if context.is_of_origin && is_same_target(nginx, serow) => {
             Some("an application that gets the client's Host does not redirect to its own address")
         }
         "cache-control" if context.lists => Some("a listing changes with each file"),
         _ if context.is_added && context.caches && (nginx, serow) == ("–", "BYPASS") => {
             Some("`$upstream_cache_status` is BYPASS also for methods that are not stored")
+        }
+        _ if context.is_added && context.caches && (nginx, serow) == ("BYPASS", "–") => {
+            Some("`$upstream_cache_status` is empty for requests that pass the cache by")
         }
         _ if context.is_added && context.caches && [nginx, serow].iter().all(|value| OF_CACHES.contains(value)) => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
@@ -212,8 +251,12 @@ fn without_encoding(vary: &str) -> &str {
     }
 }
 
-fn media_type(nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
+fn media_type(nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
+    let has_ending = request.path().rsplit('/').next().is_some_and(|name| name.contains('.'));
     match (nginx, serow) {
+        _ if context.responds && has_ending && !context.is_of_origin => {
+            Some("the text of `return` has one type, whatever the path ends in")
+        }
         ("application/javascript" | "application/x-javascript", "text/javascript")
         | ("image/x-icon", "image/vnd.microsoft.icon")
         | ("text/xml", "application/xml")
@@ -221,6 +264,9 @@ fn media_type(nginx: &str, serow: &str, context: Context) -> Option<&'static str
         ("text/plain" | "application/octet-stream" | "–" | "text/html", _)
             if context.status < 300 && !context.is_of_origin =>
         {
+            Some("Serow knows more media types than the configuration has")
+        }
+        _ if context.is_default_type && context.status < 300 && has_ending && !context.is_of_origin => {
             Some("Serow knows more media types than the configuration has")
         }
         (_, "application/octet-stream") if !context.is_of_origin => {
@@ -237,6 +283,12 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         "" if context.asks && path.ends_with('/') && nginx == format!("{serow}, {serow}") => {
             Some("nginx asks the server of `auth_request` again for the index file of a folder")
         }
+        "" if nginx == "–" && path.ends_with(".php") => {
+            Some("the source of scripts is not sent: the application is next")
+        }
+        "SERVER_NAME" if !context.is_known_host || nginx == "_" => {
+            Some("SERVER_NAME is the host of the request (RFC 3875 §4.1.14)")
+        }
         "" if context.caches && (nginx == "–") != (serow == "–") => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
         }
@@ -245,6 +297,15 @@ fn origin(part: &str, nginx: &str, serow: &str, request: &Request, context: Cont
         {
             Some("the request for the page of an error has no body, which the error has had already")
         }
+        "SERVER_NAME" | "HTTP_HOST" if nginx.eq_ignore_ascii_case(serow) => Some("names of hosts are in small letters"),
+        "SCRIPT_FILENAME" | "SCRIPT_NAME" if nginx.replace("//", "/") == serow => Some("`//` in a path is `/`"),
+        "SCRIPT_FILENAME" | "SCRIPT_NAME" if is_below(nginx, serow) => {
+            Some("SCRIPT_NAME ends at the script: the rest of the path is PATH_INFO (RFC 3875 §4.1.13)")
+        }
+        "REMOTE_USER" if serow == "–" && !context.authenticates => {
+            Some("REMOTE_USER is only a user with a valid password: nginx takes the name that the client claims")
+        }
+        "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
         "method" if context.caches && (nginx, serow) == ("GET", "HEAD") => {
             Some("Serow stores responses to GET only when a client sends GET")
         }
@@ -301,6 +362,11 @@ fn variable(part: &str, nginx: &str, serow: &str, request: &Request, context: Co
         }
         _ => None,
     }
+}
+
+/// Whether a path goes on behind a script.
+fn is_below(path: &str, script: &str) -> bool {
+    script.ends_with(".php") && path.strip_prefix(script).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The path and query of a URL.
@@ -363,6 +429,24 @@ mod tests {
         assert!(reason_of("status", "403", "405", "/", known).is_none());
         assert!(reason_of("origin: target", "/ab", "/%61b", "/%61b", known).is_some());
         assert!(reason_of("origin: target", "/ab", "/%61c", "/%61b", known).is_none());
+        let folder = Context { is_folder_without_index: true, tries_files: true, ..known };
+        assert!(reason_of("status", "301 /folder/", "200", "/folder", folder).is_some());
+        assert!(reason_of("status", "403", "500", "/folder", folder).is_none());
+        assert!(reason_of("status", "301 /folder/", "200", "/folder", known).is_none());
+        assert!(reason_of("body", "a", "b", "/.hidden", folder).is_some());
+        assert!(reason_of("body", "a", "b", "/a.php", folder).is_some());
+        assert!(reason_of("body", "a", "b", "/a.php", Context { is_of_origin: true, ..folder }).is_none());
+        assert!(reason_of("body", "a", "b", "/a", folder).is_none());
+        assert!(reason_of("body", "a", "b", "/.hidden", known).is_none());
+        assert!(reason_of("origin: SCRIPT_NAME", "/index.php/a", "/index.php", "/a", known).is_some());
+        assert!(reason_of("origin: SCRIPT_NAME", "/index.phpa", "/index.php", "/a", known).is_none());
+        assert!(reason_of("origin: REMOTE_USER", "user", "–", "/", known).is_some());
+        assert!(reason_of("origin: REMOTE_USER", "user", "–", "/", Context { authenticates: true, ..known }).is_none());
+        assert!(reason_of("location", "https:///a", "https://h/a", "/a", known).is_some());
+        assert!(reason_of("location", "https://g/a", "https://h/a", "/a", known).is_none());
+        let text = Context { responds: true, status: 200, ..known };
+        assert!(reason_of("content-type", "image/png", "text/plain", "/a.png", text).is_some());
+        assert!(reason_of("content-type", "text/html", "text/plain", "/a", Context { status: 404, ..text }).is_none());
         assert!(reason_of("origin: host", "a", "b", "/", known).is_none());
         assert!(reason_of("origin", "–", "a", "/", known).is_none());
         assert!(reason_of("origin", "–", "a", "/", Context { caches: true, ..known }).is_some());

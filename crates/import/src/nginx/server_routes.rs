@@ -75,7 +75,12 @@ fn of_location<'a, 'tree>(
     if let Some(why) = &location.unreadable {
         return vec![Route::refusing(matching.clone(), format!("{}: {why}", location.directive.place))];
     }
-    let mut variables = server.with_folder(variables, &location.scope);
+    let variables = match depth {
+        0 => server.with_carried(variables, location),
+        // A named location has the variables of those that lead there.
+        _ => variables.clone(),
+    };
+    let mut variables = server.with_folder(&variables, &location.scope);
     name_groups(location, &mut variables);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
@@ -102,10 +107,13 @@ fn name_groups(location: &Location<'_>, variables: &mut Variables) {
         _ => false,
     };
     let mut inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
-    let has_others = inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
+    let has_others =
+        inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
     for (name, number) in pattern.group_names() {
         match has_others {
-            true => variables.lose(&name, "it is a group of the location, and another expression stands in the location"),
+            true => {
+                variables.lose(&name, "it is a group of the location, and another expression stands in the location")
+            }
             false => variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] }),
         }
     }
