@@ -283,7 +283,6 @@ fn context(
         responds: location.is_some_and(|location| returns_text(location.directive())),
         is_default_type,
         authenticates,
-        has_error_pages: !nearest("error_page").is_empty(),
         is_added: named.response.contains(&difference.part),
         is_of_origin: answers(sides[0]),
         is_of_serows_origin: answers(sides[1]),
@@ -294,7 +293,7 @@ fn context(
             let variable = difference.part.trim_start_matches("origin: ");
             reached.iter().any(|location| location.nearest(name).iter().any(|param| param.word(0) == Some(variable)))
         }),
-        has_error_page: reached.iter().any(|location| !location.nearest("error_page").is_empty()),
+        has_error_pages: reached.iter().any(|location| !location.nearest("error_page").is_empty()),
         withholds_body: request.body.is_some()
             && nearest("proxy_pass_request_body").iter().any(|directive| directive.word(0) == Some("off")),
         indexes_scripts: nearest("index").iter().any(|index| index.texts().any(|name| name.ends_with(".php"))),
