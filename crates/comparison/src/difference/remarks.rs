@@ -61,9 +61,15 @@ impl Remarks {
         if matches!(difference.part.as_str(), "status" | "response")
             && let Some(refusal) = ["501", "403"].into_iter().find(|status| difference.serow.starts_with(status))
         {
-            let refuses = |directive: &Directive| refusal == "501" || STEPS.contains(&directive.name());
-            let is_lost = |directive: &Directive, remark: &Remark| remark.is_lost && refuses(directive);
-            let lost = own().find_map(|(_, block)| self.find(block, &is_lost));
+            let step = |directive: &Directive, remark: &Remark| remark.is_lost && STEPS.contains(&directive.name());
+            let any = |_: &Directive, remark: &Remark| remark.is_lost && refusal == "501";
+            let lost = own().find_map(|(_, block)| self.find(block, &step));
+            let lost = lost.or_else(|| own().find_map(|(_, block)| self.find(block, &any)));
+            // A location whose expression Serow cannot say keeps more paths than its own.
+            let lost = lost.or_else(|| {
+                let servers = own().filter(|(_, block)| refusal == "501" && block.name() == "server");
+                servers.into_iter().find_map(|(_, server)| self.of_locations(server))
+            });
             if lost.is_some() {
                 return lost;
             }
@@ -77,16 +83,31 @@ impl Remarks {
         })
     }
 
+    /// The first location in a block that is not translated.
+    fn of_locations(&self, block: &Directive) -> Option<String> {
+        let mut locations = block.children().iter().filter(|inner| inner.name() == "location");
+        locations.find_map(|location| {
+            let own = self.of_directives.get(&location.number).into_iter().flatten().find(|remark| remark.is_lost);
+            let own = own.map(|remark| said(location, remark));
+            own.or_else(|| self.of_locations(location))
+        })
+    }
+
     /// The first remark about a block and the directives in it, but not about those of blocks that have requests of their own.
     fn find(&self, block: &Directive, is_right: &impl Fn(&Directive, &Remark) -> bool) -> Option<String> {
         let own = self.of_directives.get(&block.number).into_iter().flatten();
         if let Some(remark) = own.into_iter().find(|remark| is_right(block, remark)) {
-            let outcome = if remark.is_lost { "is not translated" } else { "differs" };
-            return Some(format!("the report says: {} {outcome}: {}", block.quoted(), remark.why));
+            return Some(said(block, remark));
         }
         let inner = block.children().iter().filter(|inner| !matches!(inner.name(), "server" | "location"));
         inner.into_iter().find_map(|inner| self.find(inner, is_right))
     }
+}
+
+/// A remark, as the reason for a difference.
+fn said(directive: &Directive, remark: &Remark) -> String {
+    let outcome = if remark.is_lost { "is not translated" } else { "differs" };
+    format!("the report says: {} {outcome}: {}", directive.quoted(), remark.why)
 }
 
 /// Whether a directive decides about a part of responses, or of the requests that origins get.
@@ -219,5 +240,12 @@ mod tests {
         assert!(reason("/b", "x", "–").is_some_and(|reason| reason.ends_with("add_header X $y differs: no $y")));
         assert_eq!(reason("/b", "etag", "–"), None);
         assert_eq!(reason("/c", "x", "–"), None);
+        let lines =
+            vec![line(location("/b").directive().expect("it has one").number, Outcome::Lost("a look".to_owned()))];
+        let remarks = Remarks::of(&Report { lines }, &printed);
+        let reason =
+            |serow: &str| remarks.reason(&difference("status", serow), &Request::default(), 501, &[location("/a")]);
+        assert!(reason("501").is_some_and(|reason| reason.ends_with("location /b is not translated: a look")));
+        assert_eq!(reason("403"), None);
     }
 }
