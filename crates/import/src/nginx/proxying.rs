@@ -210,6 +210,13 @@ const UNCHANGED: &[(&str, &str)] = &[
     ("proxy_method", "the server gets the method of the request"),
 ];
 
+/// Directives about connections to servers and their requests that Serow does not have, with the reason.
+const WITHOUT_COUNTERPART: &[(&str, &str)] = &[
+    ("proxy_set_body", "the server gets the body of the request"),
+    ("proxy_bind", "the system chooses the address of connections to servers"),
+    ("proxy_limit_rate", "responses of servers are read as fast as clients take them"),
+];
+
 /// Fields of requests and responses.
 fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
     let table = &mut handler.table;
@@ -218,6 +225,12 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
     for (name, why) in UNCHANGED {
         if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
             notes.differs(directive, *why);
+        }
+    }
+    for (name, why) in WITHOUT_COUNTERPART {
+        let is_off = |directive: &&Directive| matches!(directive.word(0), Some("off" | "0"));
+        if let Some(directive) = settings.nearest_one(name).filter(|directive| !is_off(directive)) {
+            notes.lost(directive, *why);
         }
     }
     let (mut host, mut set) = (None, Vec::new());
