@@ -151,6 +151,15 @@ fn value(answer: &Answer, field: &str, request: &Request, names: &Names) -> Opti
         "expires" => "a date".to_owned(),
         // RFC 7617 §2.1: it says how the client encodes a name.
         "www-authenticate" => value.replace(", charset=\"UTF-8\"", ""),
+        "set-cookie" => {
+            // The attributes have no order, and say the same twice.
+            let mut parts: Vec<&str> = value.split(';').map(str::trim).collect();
+            if let Some((_, attributes)) = parts.split_first_mut() {
+                attributes.sort_unstable();
+            }
+            parts.dedup();
+            parts.join("; ")
+        }
         "vary" | "allow" | "cache-control" => {
             let mut parts: Vec<String> = value.split(',').map(|part| part.trim().to_ascii_lowercase()).collect();
             parts.sort();

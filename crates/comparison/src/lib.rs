@@ -151,15 +151,23 @@ pub fn compare(main: &Path, prefix: &Path, programs: &Programs) -> Result<Compar
         ];
         let mut differences = difference::between(request, sides[0], sides[1], &named, &names);
         let site = sites.get(rehearsal.site_of(request));
-        let reached = site.map(|site| site.reached_from(site.location_of(request.path()))).unwrap_or_default();
+        let paths = [Some(request.path()), request.accelerated()];
+        let reached = |site: &Site<'_>| -> Vec<usize> {
+            let starts = paths.iter().flatten().map(|path| site.location_of(path));
+            match differences.is_empty() {
+                true => starts.collect(),
+                false => starts.flat_map(|location| site.reached_from(location)).collect(),
+            }
+        };
+        let reached = site.map(reached).unwrap_or_default();
         let reached: Vec<&Location<'_>> =
             site.into_iter().flat_map(|site| reached.iter().filter_map(|number| site.locations.get(*number))).collect();
         let location = reached.first().copied();
         for difference in &mut differences {
-            let context = context(&sites, location, request, sides, difference, &named);
+            let context = context(&sites, &reached, request, sides, difference, &named);
             difference.reason = reason(difference, request, context)
                 .map(Cow::Borrowed)
-                .or_else(|| remarks.reason(difference, &reached).map(Cow::Owned));
+                .or_else(|| remarks.reason(difference, request, context.status, &reached).map(Cow::Owned));
         }
         let scheme = if listener.is_tls { "https" } else { "http" };
         comparison.add(request.curl(scheme, listener.port), location.and_then(Location::directive), differences);
@@ -226,39 +234,69 @@ fn collect(directives: &[Directive], named: &mut Named) {
 /// The conditions of the reasons for a difference.
 fn context(
     sites: &[Site<'_>],
-    location: Option<&Location<'_>>,
+    reached: &[&Location<'_>],
     request: &Request,
     sides: [Side<'_>; 2],
     difference: &Difference,
     named: &Named,
 ) -> Context {
+    let location = reached.first();
     let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
-    let asks = nearest("auth_request").iter().any(|directive| directive.word(0) != Some("off"));
-    // Of several, the first is the request that asks.
-    let answers = |side: Side<'_>| side.received.len() > usize::from(asks);
+    let has = |location: &Location<'_>, name: &str| {
+        location.nearest(name).iter().any(|directive| directive.word(0) != Some("off"))
+    };
+    let asks = reached.iter().any(|location| has(location, "auth_request"));
+    let is_marked = |side: Side<'_>| match side.outcome {
+        Outcome::Answered(answer) => answer.field("x-origin").is_some(),
+        _ => false,
+    };
+    // An origin also gets the requests that ask.
+    let answers = |side: Side<'_>| if asks { is_marked(side) } else { !side.received.is_empty() };
     let is_on = |name: &str| nearest(name).iter().any(|directive| directive.word(0) == Some("on"));
     let known: BTreeSet<&str> = sites.iter().flat_map(|site| site.names.iter().copied()).collect();
     let is_known_host = known.contains(request.host.as_str())
         || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
             && request.host != requests::UNKNOWN;
-    let last = nearest("try_files").first().and_then(|directive| directive.texts().last());
+    let candidates: Vec<&str> = nearest("try_files").first().iter().flat_map(|directive| directive.texts()).collect();
+    let last = candidates.last();
+    let status = |side: Side<'_>| match side.outcome {
+        Outcome::Answered(answer) => answer.status,
+        _ => 0,
+    };
     Context {
-        status: match sides[1].outcome {
-            Outcome::Answered(answer) => answer.status,
-            _ => 0,
-        },
+        status: status(sides[1]),
         is_known_host,
         lists: is_on("autoindex"),
         limits_methods: !nearest("limit_except").is_empty(),
         limits_requests: !nearest("limit_req").is_empty() || !nearest("limit_conn").is_empty(),
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
+        leads_on: candidates.iter().any(|candidate| !candidate.starts_with("$uri") && !candidate.starts_with('=')),
+        tries_folders: candidates.iter().any(|candidate| candidate.ends_with("$uri/")),
         is_added: named.response.contains(&difference.part),
         is_of_origin: answers(sides[0]),
         is_of_serows_origin: answers(sides[1]),
         asks,
         is_script: location.is_some_and(|location| location.own("fastcgi_pass").next().is_some()),
-        caches: CACHES.iter().any(|name| nearest(name).iter().any(|directive| directive.word(0) != Some("off"))),
+        caches: reached.iter().any(|location| CACHES.iter().any(|name| has(location, name))),
+        is_named_variable: ["fastcgi_param", "uwsgi_param", "scgi_param"].iter().any(|name| {
+            let variable = difference.part.trim_start_matches("origin: ");
+            reached.iter().any(|location| location.nearest(name).iter().any(|param| param.word(0) == Some(variable)))
+        }),
+        has_error_page: reached.iter().any(|location| !location.nearest("error_page").is_empty()),
+        withholds_body: request.body.is_some()
+            && nearest("proxy_pass_request_body").iter().any(|directive| directive.word(0) == Some("off")),
+        indexes_scripts: nearest("index").iter().any(|index| index.texts().any(|name| name.ends_with(".php"))),
+        lacks_error_script: location.is_some_and(|location| lacks_error_script(location, status(sides[0]))),
     }
+}
+
+/// Whether a script that does not exist is to make the page of an error.
+fn lacks_error_script(location: &Location<'_>, status: u16) -> bool {
+    let status = status.to_string();
+    let page = location.nearest("error_page").into_iter().find(|page| page.texts().any(|word| word == status));
+    let script = page.and_then(|page| page.texts().last()).filter(|page| page.ends_with(".php"));
+    let folder = location.folder().map(|(folder, _)| Path::new(folder));
+    script.zip(folder).is_some_and(|(script, folder)| !folder.join(script.trim_start_matches('/')).exists())
 }
 
 /// Directives that store responses.

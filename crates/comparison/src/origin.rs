@@ -166,7 +166,7 @@ struct Response {
 impl Response {
     fn to(received: &Received, port: u16) -> Self {
         let (path, query) = received.target.split_once('?').unwrap_or((&received.target, ""));
-        let has = |name: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with(name));
+        let has = |name: &str| path.rsplit('/').next().is_some_and(|last| last == name);
         let status = path.find("status-").and_then(|position| path.get(position + 7..position + 10)?.parse().ok());
         let mut status = status.filter(|status| (200..600).contains(status)).unwrap_or(200);
         let mut fields = vec![("Content-Type", "text/plain".to_owned()), ("X-Origin", "yes".to_owned())];

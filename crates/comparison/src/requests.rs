@@ -83,6 +83,11 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
+    /// The path that the response of an origin names in `X-Accel-Redirect`.
+    pub(super) fn accelerated(&self) -> Option<&str> {
+        self.target.split_once("/accel?to=").map(|(_, path)| path)
+    }
+
     /// A field that the client sends.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())

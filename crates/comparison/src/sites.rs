@@ -104,6 +104,11 @@ impl Site<'_> {
                 };
                 reached.extend(found.filter(|found| !reached.contains(found)));
             }
+            // The index files are those of the request's own folder.
+            for name in current.nearest("index").iter().filter(|_| next == 1).flat_map(|index| index.texts()) {
+                let found = self.location_of(&format!("/{}", name.trim_start_matches('/')));
+                reached.extend((!reached.contains(&found)).then_some(found));
+            }
         }
         reached
     }

@@ -3,7 +3,7 @@
 use serow::{Handler, Request, Response};
 use serow_apps::ApplicationHandler;
 use serow_files::Files;
-use serow_gateway::error_page;
+use serow_gateway::{ErrorReason, error_page};
 use serow_message::StatusCode;
 use serow_programs::cgi::Cgi;
 use serow_programs::php::{Destination, PhpFolder};
@@ -54,7 +54,13 @@ impl Content {
             Self::Cgi(programs) => SiteResponse::pending(programs.respond(request)),
             Self::Proxy(proxy) => SiteResponse::pending(proxy.respond(request)),
             Self::Php(folder) => match folder.destination(&request) {
-                Destination::Response(response) => SiteResponse::Ready(Some(response)),
+                Destination::Response(mut response) => {
+                    // No program has answered: the error is the server's own, which has pages.
+                    if response.status.as_u16() >= 400 && response.extensions.get::<ErrorReason>().is_none() {
+                        response.extensions.insert(ErrorReason::from(response.status));
+                    }
+                    SiteResponse::Ready(Some(response))
+                }
                 Destination::Script(script) => SiteResponse::pending(folder.run(script, request)),
             },
             // There is nothing but the answer that comes with a request.

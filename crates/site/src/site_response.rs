@@ -10,6 +10,7 @@ use std::{
 };
 
 use serow::Response;
+use serow_gateway::InternalRedirect;
 use serow_router::HeaderChanges;
 
 use crate::{
@@ -66,7 +67,7 @@ impl SiteResponse {
     #[inline]
     pub(crate) fn change(&mut self, changes: Cow<'_, HeaderChanges>) {
         match self {
-            Self::Ready(Some(response)) => changes.apply_to(response),
+            Self::Ready(Some(response)) => apply(&changes, response),
             Self::Ready(None) => {}
             Self::Pending { headers, .. } => *headers = changes.into_owned(),
             // Before the policy, so that it sees the fields that will be sent.
@@ -96,6 +97,14 @@ impl SiteResponse {
     }
 }
 
+/// Changes the headers of a response. One that names another is not sent: what is kept of it are fields of the content alone,
+/// as in nginx, and those of a route such as Cache-Control would describe the other.
+fn apply(changes: &HeaderChanges, response: &mut Response) {
+    if response.extensions.get::<InternalRedirect>().is_none() {
+        changes.apply_to(response);
+    }
+}
+
 impl Future for SiteResponse {
     type Output = Response;
 
@@ -106,7 +115,7 @@ impl Future for SiteResponse {
             Self::Ready(response) => response.take().map_or(Poll::Pending, Poll::Ready),
             Self::Pending { response, headers, strict_transport } => {
                 let mut response = ready!(response.as_mut().poll(context));
-                headers.apply_to(&mut response);
+                apply(headers, &mut response);
                 strict_transport.apply(&mut response);
                 Poll::Ready(response)
             }

@@ -210,6 +210,19 @@ fn limits_count_a_request_and_its_page_once() {
 }
 
 #[test]
+fn scripts_and_files_that_a_php_folder_does_not_have_are_errors_of_the_server() {
+    let (serow, _folder) = start(
+        "[[site]]\nerror-pages = { 404 = { path = \"/page\" } }
+         [[site.route]]\npath = \"/page\"\nrespond = { status = 200, body = \"page\" }
+         [[site.route]]\npath = \"/*\"\nphp = { root = \".\", servers = \"127.0.0.1:1\", front-controller = \"off\" }",
+    );
+    for path in ["/missing.php", "/missing.png"] {
+        let answer = serow.get(path);
+        assert_eq!((answer.status(), answer.text()), (404, "page"), "{path}");
+    }
+}
+
+#[test]
 fn no_cache_stores_a_page() {
     let (serow, _folder) = start(
         "[cache]\nmemory = \"1M\"\n[[site]]\nerror-pages = { 404 = { path = \"/page\", status = 200 } }

@@ -165,6 +165,21 @@ fn fields_of_the_response_are_kept_as_nginx_keeps_them() {
 }
 
 #[test]
+fn headers_of_the_route_do_not_describe_what_its_responses_lead_to() {
+    let origin = origin();
+    let routes = format!(
+        "[[site]]\n\
+         [[site.route]]\npath = \"/protected/*\"\ninternal = true\nfiles = {{ root = \"secret\", strip-prefix = true }}\n\
+         [[site.route]]\npath = \"/*\"\nheaders = {{ Cache-Control = \"no-store\" }}\n\
+         proxy = {{ servers = \"{origin}\", accel-redirect = true }}\n"
+    );
+    let site = Protected::start("", &routes);
+    let led = site.server.get("/?X-Accel-Redirect=/protected/a.txt");
+    assert_eq!((shown(&led), led.field("Cache-Control")), ((200, "0123456789"), None));
+    assert_eq!(site.server.get("/").field("Cache-Control"), Some("no-store"));
+}
+
+#[test]
 fn files_are_named_by_x_sendfile_and_percent_encoding() {
     let site = Protected::usual("");
     let file = site.path_of("secret/a.txt");

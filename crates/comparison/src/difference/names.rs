@@ -77,11 +77,12 @@ impl Names {
         let scheme =
             if self.listeners.get(listener).is_some_and(|listener| listener.is_tls) { "https" } else { "http" };
         let Some((own, rest)) = target.split_once("://") else { return target };
-        if let Some((server, upstream)) = self.groups.iter().find(|(server, _)| rest.starts_with(server.as_str())) {
-            return format!("{own}://{upstream}{}", &rest[server.len()..]);
-        }
         if rest.starts_with("unix:") {
-            return target;
+            let of_group = |(server, upstream): &(String, String)| {
+                let path = rest.strip_prefix(server.as_str()).filter(|path| path.starts_with('/'))?;
+                Some(format!("{own}://{upstream}{path}"))
+            };
+            return self.groups.iter().find_map(of_group).unwrap_or(target);
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let (name, port) = match authority.rsplit_once(':') {
@@ -92,6 +93,9 @@ impl Names {
             self.listeners.get(listener).is_none_or(|listener| listener.port == port) || !authority.contains(':');
         if own == scheme && name.eq_ignore_ascii_case(host) && is_own_port && !path.is_empty() {
             return path.to_owned();
+        }
+        if let Some((_, upstream)) = self.groups.iter().find(|(server, _)| server == authority) {
+            return format!("{own}://{upstream}{path}");
         }
         let is_usual = matches!((own, port), ("http", 80) | ("https", 443));
         let port = if is_usual { String::new() } else { format!(":{port}") };
@@ -115,7 +119,7 @@ mod tests {
         Names {
             replaced: vec![("127.0.0.1:40003".to_owned(), "app:3000".to_owned())],
             listeners: vec![listener],
-            groups: vec![("app:3000".to_owned(), "apps".to_owned())],
+            groups: vec![("app:3000".to_owned(), "apps".to_owned()), ("h:80".to_owned(), "self".to_owned())],
         }
     }
 
@@ -139,6 +143,7 @@ mod tests {
             ("https://h:443/a", "https://h/a"),
             ("http://other:8080/", "http://other:8080/"),
             ("http://127.0.0.1:40003/a", "http://apps/a"),
+            ("http://h:8080/a", "http://h:8080/a"),
         ] {
             assert_eq!(names().redirect(target, "h", 0), same, "{target}");
         }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use regex::bytes::RegexBuilder;
+
 use super::{
-    super::{printed::Printed, sites::Location},
+    super::{printed::Printed, requests::Request, sites::Location},
     Difference,
 };
 use serow_import::{
@@ -44,15 +46,35 @@ impl Remarks {
 
     /// The first remark about a directive that decides about the part of responses that differs, as a line of the report.
     ///
-    /// `locations` are the one that gets the request, and those of the same server that it leads to.
-    pub(in super::super) fn reason(&self, difference: &Difference, locations: &[&Location<'_>]) -> Option<String> {
-        let own = || locations.iter().flat_map(|location| location.around.iter().rev());
-        let is_closed = matches!(difference.part.as_str(), "status" | "response")
-            && ["501", "403"].iter().any(|status| difference.serow.starts_with(status));
-        if is_closed && let Some(lost) = own().find_map(|block| self.find(block, &|_, remark| remark.is_lost)) {
-            return Some(lost);
+    /// `locations` are the one that gets the request, and those of the same server that it leads to. `status` is Serow's.
+    pub(in super::super) fn reason(
+        &self,
+        difference: &Difference,
+        request: &Request,
+        status: u16,
+        locations: &[&Location<'_>],
+    ) -> Option<String> {
+        let own = || {
+            let numbered = locations.iter().enumerate();
+            numbered.flat_map(|(number, location)| location.around.iter().rev().map(move |block| (number, block)))
+        };
+        if matches!(difference.part.as_str(), "status" | "response")
+            && let Some(refusal) = ["501", "403"].into_iter().find(|status| difference.serow.starts_with(status))
+        {
+            let refuses = |directive: &Directive| refusal == "501" || STEPS.contains(&directive.name());
+            let is_lost = |directive: &Directive, remark: &Remark| remark.is_lost && refuses(directive);
+            let lost = own().find_map(|(_, block)| self.find(block, &is_lost));
+            if lost.is_some() {
+                return lost;
+            }
         }
-        own().find_map(|block| self.find(block, &|directive, _| concerns(directive, &difference.part)))
+        own().find_map(|(number, block)| {
+            // The path is another one in the locations that the request leads to.
+            let path = (number == 0).then(|| request.path());
+            self.find(block, &|directive, _| {
+                concerns(directive, &difference.part) && acts(directive, difference, path, status)
+            })
+        })
     }
 
     /// The first remark about a block and the directives in it, but not about those of blocks that have requests of their own.
@@ -85,11 +107,48 @@ fn concerns(directive: &Directive, part: &str) -> bool {
         }
         (Some(_), _) => false,
         (None, name) => match part {
+            // nginx sends no parts of responses that it changes.
+            "status" if name == "sub_filter" => true,
             "status" | "response" | "body" | "location" | "origin" => STEPS.contains(&name),
             "cache-control" | "expires" => name == "expires" || name == "add_header" && names(part),
+            // A page for folders without an index file has fields of its own.
+            _ if name == "index" => directive.texts().any(|page| page.starts_with('/')),
             field => matches!(name, "add_header" | "more_set_headers") && names(field),
         },
     }
+}
+
+/// Whether a directive acts on a request with this path, as far as its own words tell: on one that it does not act on, it is
+/// not the reason for a difference.
+fn acts(directive: &Directive, difference: &Difference, path: Option<&str>, status: u16) -> bool {
+    let own = status.to_string();
+    let is_one = |word: &str| difference.nginx.starts_with(word) || difference.serow.starts_with(word) || own == word;
+    let is_error = || {
+        let starts = [&difference.nginx, &difference.serow, &own].map(|value| value.starts_with(['4', '5']));
+        starts.contains(&true)
+    };
+    match directive.name() {
+        "rewrite" => match (directive.word(0), path) {
+            (Some(pattern), Some(path)) => matches(pattern, path),
+            _ => true,
+        },
+        "return" if difference.part == "status" => match directive.word(0) {
+            Some(word) if word.parse::<u16>().is_ok() => is_one(word),
+            _ => is_one("302"),
+        },
+        "error_page" => directive.texts().any(is_one),
+        "index" if !matches!(difference.part.as_str(), "status" | "body") => is_error(),
+        "proxy_redirect" => difference.part == "location",
+        "sub_filter" => difference.nginx == "200" && difference.serow == "206",
+        "limit_except" | "allow" | "deny" | "satisfy" | "internal" | "proxy_intercept_errors" => is_error(),
+        _ => true,
+    }
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let built = RegexBuilder::new(pattern).unicode(false).build();
+    // Those that only nginx understands may match.
+    built.map_or(true, |expression| expression.is_match(path.as_bytes()))
 }
 
 /// The directives that decide which response a request gets.
@@ -151,7 +210,9 @@ mod tests {
             line(number("/b"), Outcome::Differs("no $y".to_owned())),
         ];
         let remarks = Remarks::of(&Report { lines }, &printed);
-        let reason = |path: &str, part: &str, serow: &str| remarks.reason(&difference(part, serow), &[location(path)]);
+        let reason = |path: &str, part: &str, serow: &str| {
+            remarks.reason(&difference(part, serow), &Request::default(), 200, &[location(path)])
+        };
         assert!(reason("/a", "status", "501").is_some_and(|reason| reason.contains("js_content x is not translated")));
         assert_eq!(reason("/a", "status", "404"), None);
         assert_eq!(reason("/b", "status", "501"), None);

@@ -32,6 +32,10 @@ impl Making<'_> {
         if ["proxy_ssl_", "grpc_ssl_", "uwsgi_ssl_"].iter().any(|start| name.starts_with(start)) {
             return true;
         }
+        if HANDSHAKE.contains(&name) {
+            self.note("the versions, ciphers and curves of TLS are those of both servers' defaults");
+            return true;
+        }
         if is_of_tls(name) {
             return !self.has_tls
                 || (is_optional_file(name) && directive.word(0).is_none_or(|path| !self.paths.exists(path)));
@@ -45,6 +49,10 @@ impl Making<'_> {
 fn is_of_tls(name: &str) -> bool {
     name.starts_with("ssl_") || name == "ssl"
 }
+
+/// Directives that the client of a comparison may not meet, whose keys are small.
+const HANDSHAKE: &[&str] =
+    &["ssl_protocols", "ssl_ciphers", "ssl_ecdh_curve", "ssl_conf_command", "ssl_prefer_server_ciphers"];
 
 /// Files without which TLS works as well.
 fn is_optional_file(name: &str) -> bool {

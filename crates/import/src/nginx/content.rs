@@ -6,7 +6,7 @@ use super::{
     catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
-    locations::{Location, PASSES},
+    locations::{Kind, Location, PASSES},
     matching::{self, Match},
     pattern::Pattern,
     policies::{
@@ -15,7 +15,7 @@ use super::{
     },
     position::Position,
     programs, proxying,
-    redirects::path_of_target,
+    redirects::{path_of_target, with_query_mark},
     route::Route,
     scope::Scope,
     server_routes,
@@ -67,7 +67,7 @@ impl<'tree> Content<'_, 'tree> {
             return self.try_files(flow, candidates, matching, passing);
         }
         if passing.is_none() {
-            self.append_indexes(flow, settings, matching);
+            self.append_indexes(flow, settings, matching, |_| true);
         }
         self.append_handlers(flow, settings, matching, None);
     }
@@ -178,7 +178,7 @@ impl<'tree> Content<'_, 'tree> {
         true
     }
 
-    /// Where a location and its `alias` have no slash at their ends: the requests below the location, and a redirect to the slash.
+    /// Where a location with an `alias` has no slash at its end: the requests below the location, and a redirect to the slash.
     fn alias_without_slash(
         &self,
         flow: &mut Flow<'_, 'tree>,
@@ -187,10 +187,10 @@ impl<'tree> Content<'_, 'tree> {
     ) -> Option<Match> {
         let folder = flow.position.server.folder_of(settings)?;
         let prefix = self.location.path().filter(|prefix| matching.prefix() == Some(prefix))?;
-        if !folder.is_alias || self.location.is_exact() || prefix.ends_with('/') || folder.path.ends_with('/') {
+        if !folder.is_alias || self.location.is_exact() || prefix.ends_with('/') {
             return None;
         }
-        let why = format!("paths such as {prefix}x, without a slash behind {prefix}, get 404");
+        let why = format!("paths such as {prefix}x, without a slash behind {prefix}, are not for this location");
         flow.position.notes().differs(self.directive(), why);
         let handler = Handler::redirecting(format!("{prefix}/"), 301);
         flow.push_handler(&matching.only(prefix), settings, &handler, self.directive());
@@ -218,7 +218,13 @@ impl<'tree> Content<'_, 'tree> {
     }
 
     /// Routes for folders with an index file that another location takes: nginx looks for the location again.
-    fn append_indexes(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match) {
+    fn append_indexes(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        is_meant: impl Fn(&str) -> bool,
+    ) {
         let server = flow.position.server;
         let folder = server.folder_of(settings).filter(|folder| !folder.is_alias);
         let folder = folder.map(|folder| flow.position.filled(&folder.path));
@@ -237,7 +243,10 @@ impl<'tree> Content<'_, 'tree> {
         for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
             let file = format!("{}${{uri}}{name}", folder.trim_end_matches('/'));
             let is_elsewhere = matching.excludes_files_below() || server.has_location_for_index(name, self.scope());
-            if is_elsewhere && let Some(folders) = matching.and_expression(&slash) {
+            if is_elsewhere
+                && is_meant(name)
+                && let Some(folders) = matching.and_expression(&slash)
+            {
                 let patterns = [vec![file.clone()], before.clone()].concat();
                 let folders = folders.and(matching::Condition::unnamed("file", patterns));
                 flow.push(Route::restarting(folders, format!("${{uri}}{name}")), self.directive());
@@ -270,6 +279,7 @@ impl<'tree> Content<'_, 'tree> {
     ) {
         let texts: Vec<Text> = candidates.texts().map(|word| flow.position.filled(word)).collect();
         let Some((last, texts)) = texts.split_last() else { return };
+        let last = &with_query_mark(last);
         flow.position.notes().translated(candidates);
         let handlers = match passing {
             // nginx looks whether a file exists, and passes the request either way.
@@ -278,7 +288,20 @@ impl<'tree> Content<'_, 'tree> {
                 .map(|php| php.map(|php| vec![(matching.clone(), php)])),
         };
         match handlers {
-            Some(handlers) => return push(flow, self.scope(), matching, handlers, passing.unwrap_or(candidates)),
+            Some(handlers) => {
+                let takes_path_info =
+                    matches!(&self.location.kind, Kind::Expression(pattern) if pattern.matches("/x.php/y"));
+                if passing.is_some() && takes_path_info {
+                    let why =
+                        "a script gets the path behind its name as PATH_INFO, which `try_files` of nginx takes away";
+                    flow.position.notes().differs(candidates, why);
+                }
+                if passing.is_none() && texts.iter().any(|text| text.written() == "$uri/") {
+                    // The handler runs the scripts itself.
+                    self.append_indexes(flow, self.scope(), matching, |name| !name.ends_with(".php"));
+                }
+                return push(flow, self.scope(), matching, handlers, passing.unwrap_or(candidates));
+            }
             None if passing.is_none() => {}
             None => flow.position.notes().differs(
                 candidates,
@@ -306,8 +329,10 @@ impl<'tree> Content<'_, 'tree> {
             return None;
         }
         let written = last.written();
-        let front = written.split('?').next().filter(|script| script.ends_with(".php") && !script.contains('$'));
+        let is_script = |script: &&str| script.ends_with(".php") && !script.contains('$');
         let refuses_missing = last.literal().is_some_and(|last| last.starts_with('='));
+        let second = texts.last().filter(|_| refuses_missing).and_then(Text::literal);
+        let front = written.split('?').next().filter(is_script).or(second.filter(is_script));
         if front.is_none() && !refuses_missing && texts.iter().any(|text| text.written() != "$uri") {
             return None;
         }
@@ -346,7 +371,7 @@ impl<'tree> Content<'_, 'tree> {
             let mut handler = self.files(&flow.position, self.scope(), None)?;
             let has_index = texts.iter().any(|text| text.written() == "$uri/");
             if has_index && std::ptr::eq(&texts[0], text) {
-                self.append_indexes(flow, self.scope(), matching);
+                self.append_indexes(flow, self.scope(), matching, |_| true);
             }
             let mut shapes = vec![written];
             while let Some(next) =
@@ -367,7 +392,7 @@ impl<'tree> Content<'_, 'tree> {
                 handler.table.set("extensions", ".html");
             }
             // A folder without its index is not a file; endings of files leave no folders.
-            refuses_missing = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_endings());
+            refuses_missing = rest.peek().is_none() && ends_with_status && (has_folders || matching.is_for_files());
             if !refuses_missing {
                 handler.table.remove("listing");
                 handler.table.set("missing", "next");
@@ -452,7 +477,11 @@ impl<'tree> Content<'_, 'tree> {
         let target = if target.contains('?') || names_query { target } else { format!("{target}?") };
         let target = if target.starts_with(['/', '$']) { target } else { format!("/{target}") };
         // A page is for GET and HEAD, and with another method would lead to itself.
-        let is_page = flow.position.server.is_file_location(target.split('?').next().unwrap_or_default());
+        let page = target.split('?').next().unwrap_or_default();
+        let server = flow.position.server;
+        let is_own = self.passing(self.scope()).is_none()
+            && server.script_location(page).is_some_and(|location| std::ptr::eq(location, self.location));
+        let is_page = is_own || server.is_file_location(page);
         let requests = if is_page { matching.and_method("GET") } else { matching.clone() };
         flow.push(Route::restarting(requests, target), candidates);
         if is_page {

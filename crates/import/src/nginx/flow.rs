@@ -370,7 +370,14 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         match (directive.word(2).unwrap_or_default(), self.content) {
             ("break", Some(content)) => content.append_rewritten(self, scope, matching, path),
             (flag @ ("" | "last"), Some(_)) if flag == "last" || is_last => {
-                self.push(Route::restarting(matching.clone(), path), directive);
+                let page = path.split('?').next().unwrap_or_default();
+                if page.ends_with(".html") && server.is_file_location(page) {
+                    // With another method, the page would lead to itself.
+                    self.push(Route::restarting(matching.and_method("GET"), path), directive);
+                    self.push_handler(matching, scope, &Handler::responding(405), directive);
+                } else {
+                    self.push(Route::restarting(matching.clone(), path), directive);
+                }
                 if server.has_path_steps() {
                     notes.differs(
                         directive,

@@ -96,9 +96,13 @@ impl Match {
         }
     }
 
-    /// Whether it takes only names with certain endings, as files have.
-    pub(crate) fn is_for_endings(&self) -> bool {
-        matches!(&self.paths, Paths::Expression(pattern) if pattern.expression().ends_with('$') && pattern.expression().contains("\\."))
+    /// Whether it takes only names with endings, as files have.
+    pub(crate) fn is_for_files(&self) -> bool {
+        match &self.paths {
+            Paths::Exact(path) => path.rsplit('/').next().is_some_and(|name| name.contains('.')),
+            Paths::Prefix(_) => false,
+            Paths::Expression(pattern) => pattern.expression().ends_with('$') && pattern.expression().contains("\\."),
+        }
     }
 
     /// Whether it takes folders without the files in them: an exact path, or an expression with an end.

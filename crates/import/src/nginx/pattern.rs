@@ -212,6 +212,20 @@ impl Pattern {
     }
 
     fn expression_matches(&self, path: &str) -> bool {
+        self.compiled(|expression| expression.is_match(path.as_bytes())).unwrap_or_default()
+    }
+
+    /// The names of its groups, each with its number.
+    pub(crate) fn group_names(&self) -> Vec<(String, usize)> {
+        let names = |expression: &Regex| {
+            let numbered = expression.capture_names().enumerate();
+            numbered.filter_map(|(number, name)| Some((name?.to_owned(), number))).collect()
+        };
+        self.compiled(names).unwrap_or_default()
+    }
+
+    /// A property of the compiled expression.
+    fn compiled<T>(&self, property: impl FnOnce(&Regex) -> T) -> Option<T> {
         COMPILED.with_borrow_mut(|compiled| {
             if compiled.len() >= MAX_COMPILED {
                 compiled.clear();
@@ -219,7 +233,7 @@ impl Pattern {
             let expression = compiled.entry(self.written()).or_insert_with(|| {
                 RegexBuilder::new(&self.expression).unicode(false).case_insensitive(self.ignores_case).build().ok()
             });
-            expression.as_ref().is_some_and(|expression| expression.is_match(path.as_bytes()))
+            expression.as_ref().map(property)
         })
     }
 

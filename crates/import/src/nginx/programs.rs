@@ -36,12 +36,14 @@ pub(super) fn handler<'tree>(
             .into_iter()
             .for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
     }
+    let fixed = fixed_script(settings).filter(|_| protocol == "fastcgi");
     let is_script = protocol == "fastcgi"
-        && script_name(settings).is_none_or(|name| {
-            ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"]
-                .iter()
-                .any(|part| name.contains(part))
-        });
+        && (fixed.is_some()
+            || script_name(settings).is_none_or(|name| {
+                ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"]
+                    .iter()
+                    .any(|part| name.contains(part))
+            }));
     let mut handler = match is_script {
         true => php(position, location, settings, matching, address)?,
         false => {
@@ -55,7 +57,30 @@ pub(super) fn handler<'tree>(
     variables(position, settings, matching, protocol, &mut handler);
     times(position, settings, protocol, &mut handler.table);
     handler.rewrite = rewrite;
+    if let Some((_, script)) = fixed
+        && matching.exact_path() != Some(script.as_str())
+    {
+        let params = settings.nearest(&format!("{protocol}_param"));
+        let named = params.iter().find(|param| param.word(0) == Some("SCRIPT_NAME"));
+        if let Some(param) = named {
+            notes.differs(param, "SCRIPT_NAME is the path of the script that SCRIPT_FILENAME names");
+        }
+        handler.rewrite = Some(script);
+    }
     Ok(handler)
+}
+
+/// The script that SCRIPT_FILENAME names for all requests: its folder, unless it is that of the location, and its path in it.
+fn fixed_script(settings: &Scope<'_>) -> Option<(Option<String>, String)> {
+    let name = script_name(settings).filter(|name| name.ends_with(".php"))?;
+    let below = ["$document_root", "$realpath_root"].iter().find_map(|root| name.strip_prefix(root));
+    match below {
+        Some(path) => (path.starts_with('/') && !path.contains('$')).then(|| (None, path.to_owned())),
+        None => {
+            let (folder, script) = name.rsplit_once('/').filter(|_| name.starts_with('/') && !name.contains('$'))?;
+            Some((Some(folder.to_owned()), format!("/{script}")))
+        }
+    }
 }
 
 /// The value of SCRIPT_FILENAME.
@@ -73,11 +98,13 @@ fn php<'tree>(
     address: &str,
 ) -> Result<Handler, String> {
     let mut table = Table::default();
-    let folder = position.server.folder_of(settings);
+    let fixed = fixed_script(settings).and_then(|(folder, _)| folder);
+    let folder = position.server.folder_of(settings).filter(|_| fixed.is_none());
     // php-fpm in a container has another path than nginx: SCRIPT_FILENAME begins with it then.
     let in_php = script_name(settings)
         .map(|name| name.split('$').next().unwrap_or_default().trim_end_matches('/').to_owned())
         .filter(|start| start.starts_with('/'));
+    let in_php = fixed.or(in_php);
     match (&folder, &in_php) {
         (Some(folder), _) if folder.is_alias => {
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
@@ -145,7 +172,17 @@ pub(super) fn front_controller<'tree>(
     if has_steps {
         return None;
     }
-    let made = handler(position, location, pass, &scripts.scope, &Match::all(), None);
+    // The files of `php` have no freshness and media types of their own.
+    let mut files = Table::default();
+    policies::files::set(position.server, &location.scope, &mut files);
+    if files.entries.iter().any(|(key, _)| !["index", "listing"].contains(&key.as_str())) {
+        return None;
+    }
+    let path = format!("/{}", script.trim_start_matches('/'));
+    if fixed_script(&scripts.scope).is_some_and(|(folder, fixed)| folder.is_some() || fixed != path) {
+        return None;
+    }
+    let made = handler(position, location, pass, &scripts.scope, &Match::exact(&path), None);
     if let Ok(handler) = &made {
         // A route for files and scripts has the settings of both.
         let settings = |scope| {
@@ -160,6 +197,11 @@ pub(super) fn front_controller<'tree>(
     Some(made.map(|mut handler| {
         let script = format!("/{}", script.trim_start_matches('/'));
         handler.table.set("front-controller", script.trim_start_matches('/'));
+        // Other scripts run, too.
+        handler.table.remove("entry-points");
+        if texts.iter().all(|text| text.written() == "$uri") {
+            handler.table.set("index", Value::List(Vec::new()));
+        }
         if query.is_none() {
             position.notes().differs(
                 location.scope.own_one("try_files").unwrap_or(location.directive),

@@ -4,6 +4,7 @@ use super::{
     handler::{Handler, HandlerKind},
     locations::Location,
     matching::{Condition, Match},
+    pattern::Pattern,
     position::Position,
     scope::Scope,
     text::{Text, Use},
@@ -119,7 +120,9 @@ fn handler<'tree>(
         None => set_path(position, location, matching, path, had_variables, &mut handler)?,
     }
     fields(position, settings, address, &mut handler);
-    redirects(position, location, settings, address, path, &mut handler.table);
+    // nginx has no default for a `proxy_pass` with variables.
+    let has_default = !had_variables && handler.table.get("host").is_some();
+    redirects(position, location, settings, address, path, has_default, &mut handler.table);
     cookies(position, settings, &mut handler.table);
     times(position, settings, &mut handler.table);
     Ok(handler)
@@ -154,7 +157,12 @@ fn set_path<'tree>(
         if is_unchanged {
             return Ok(());
         }
-        let written = written.strip_suffix("$is_args$args").map_or_else(|| format!("{written}?"), str::to_owned);
+        let written = match written.strip_suffix("$is_args$args") {
+            Some(before) => before.to_owned(),
+            // A text with a query has that one alone.
+            None if written.contains('?') => written,
+            None => format!("{written}?"),
+        };
         if let Some(before) = written.strip_suffix("$request_uri?") {
             handler.table.set("add-prefix", before.trim_end_matches('/'));
             return Ok(());
@@ -331,6 +339,7 @@ fn redirects<'tree>(
     settings: &Scope<'tree>,
     address: &str,
     path: Option<&Text>,
+    has_default: bool,
     table: &mut Table,
 ) {
     let notes = position.notes();
@@ -352,21 +361,30 @@ fn redirects<'tree>(
         match (rule.word(0).unwrap_or_default(), rule.word(1)) {
             ("off", None) => {}
             ("default", None) => default(&mut rewritten),
-            (from, Some(_)) if !["/", "http://", "https://"].iter().any(|start| from.starts_with(start)) => {
-                notes.lost(rule, "only the beginning of a URL or of a path has a translation");
-            }
-            (from, Some(to)) => match position.text(to, Use::Message) {
-                Ok(to) => rewritten.push((from.to_owned(), Value::Text(to.written()))),
+            (from, Some(to)) => match redirected(from).and_then(|from| Ok((from, position.text(to, Use::Message)?))) {
+                Ok((from, to)) => rewritten.push((from, Value::Text(to.written()))),
                 Err(why) => notes.lost(rule, why),
             },
             _ => notes.lost(rule, "it has a text and its replacement"),
         }
     }
-    if rules.is_empty() && table.get("host").is_some() {
+    if rules.is_empty() && has_default {
         default(&mut rewritten);
     }
     if !rewritten.is_empty() {
         table.set("rewrite-location", Value::Table(rewritten));
+    }
+}
+
+/// The key of `rewrite-location` for the first word of `proxy_redirect`.
+fn redirected(from: &str) -> Result<String, String> {
+    if let Some(expression) = from.strip_prefix('~') {
+        let (expression, ignores_case) = expression.strip_prefix('*').map_or((expression, false), |rest| (rest, true));
+        return Pattern::new(expression, ignores_case).map(|pattern| pattern.written_as_condition());
+    }
+    match ["/", "http://", "https://"].iter().any(|start| from.starts_with(start)) {
+        true => Ok(from.to_owned()),
+        false => Err("only the beginning of a URL or of a path has a translation".to_owned()),
     }
 }
 

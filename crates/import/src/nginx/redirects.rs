@@ -116,7 +116,7 @@ pub(super) fn of_rewrite(position: &Position<'_, '_>, directive: &Directive, tar
         let to = with_query(&redirect_text(position, directive, target)?);
         return Ok(Rewrite::Redirect(Handler::redirecting(to, if flag == "permanent" { 301 } else { 302 })));
     }
-    let path = position.variables.resolve(&path_of_target(target), Use::Message)?;
+    let path = position.variables.resolve(&path_of_target(&with_query_mark(target)), Use::Message)?;
     let path = with_query(&path.written().replace('*', "%2A"));
     match path.chars().next() {
         Some('$' | '@') => Err("the new path has to begin with a slash".to_owned()),
@@ -130,6 +130,19 @@ pub(super) fn with_query(target: &str) -> String {
     let has_arguments = target.contains('?') && !target.ends_with('?');
     let names_query = target.contains("$args") || target.contains("$query_string");
     if has_arguments && !names_query { format!("{target}&$args") } else { target.to_owned() }
+}
+
+/// A target with `?$args` at its end in place of `$is_args$args`, which is the same with the mark only if there are arguments.
+pub(super) fn with_query_mark(target: &Text) -> Text {
+    let is = |part: &Part, names: &[&str]| matches!(part, Part::Variable(name) if names.contains(&name.as_str()));
+    let [before @ .., mark, arguments] = target.parts.as_slice() else { return target.clone() };
+    if !is(mark, &["is_args"]) || !is(arguments, &["args", "query_string"]) {
+        return target.clone();
+    }
+    let mut text = Text { parts: before.to_vec() };
+    text.push_literal("?");
+    text.parts.push(arguments.clone());
+    text
 }
 
 /// A target as a path: `$request_uri` has a query, which belongs behind it.

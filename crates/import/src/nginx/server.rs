@@ -186,7 +186,14 @@ impl<'a, 'tree> Server<'a, 'tree> {
             let names = super::locations::PASSES.iter().chain(&["return", "rewrite", "if"]);
             names.into_iter().any(|name| scope.own_one(name).is_some())
         };
-        !path.contains('$') && self.script_location(path).is_none_or(|location| !passes(&location.scope))
+        // A page whose folder a variable names is one in each of them.
+        let page = match path.contains('$') {
+            true if path.ends_with(".html") => Text::of(path).replaced(|_| Ok(Some(Text::of("x")))),
+            true => return false,
+            false => Ok(Text::of(path)),
+        };
+        let page = page.ok().and_then(|page| page.literal().map(str::to_owned)).unwrap_or_default();
+        self.script_location(&page).is_none_or(|location| !passes(&location.scope))
     }
 
     /// Whether a location other than this one may take the index files of folders with this name.
@@ -256,8 +263,9 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         let path = variables.resolve(&Text::of(&folder.path), Use::Message)?;
         if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), location.path()) {
-            let both_end = prefix.ends_with('/') == path.ends_with('/');
-            if both_end && !is_alias_of_file(location, path) {
+            // `location /a` with `alias /b/`: nginx reads `/b//x` as `/b/x`.
+            let fits = prefix.ends_with('/') == path.ends_with('/') || !prefix.ends_with('/');
+            if fits && !is_alias_of_file(location, path) {
                 let folder = path.trim_end_matches('/');
                 table.set("root", if folder.is_empty() { "/" } else { folder });
                 if prefix != "/" {

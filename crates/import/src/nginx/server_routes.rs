@@ -10,9 +10,9 @@ use super::{
     position::Position,
     route::Route,
     server::Server,
-    text::Variables,
+    text::{Part, Text, Variables},
 };
-use crate::settings::value::Value;
+use crate::{grammar::directive::Directive, settings::value::Value};
 
 /// How many named locations may lead to each other, as in nginx.
 const DEEPEST_NAMES: usize = 10;
@@ -51,7 +51,10 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
             Choice::AddSlash(location, _) if location.is_unreachable() => {}
             Choice::AddSlash(location, path) => {
                 let mut route = Route::new(Match::exact(&path));
-                let handler = Handler::redirecting(format!("{path}/"), 301);
+                // nginx first looks whether the location is internal.
+                let is_internal = location.scope.nearest_one("internal").is_some();
+                let redirect = || Handler::redirecting(format!("{path}/"), 301);
+                let handler = if is_internal { Handler::responding(404) } else { redirect() };
                 policies::set(&position, &location.scope, &handler, &mut route.table);
                 server.notes().translated(location.directive);
                 routes.push(route);
@@ -72,7 +75,8 @@ fn of_location<'a, 'tree>(
     if let Some(why) = &location.unreadable {
         return vec![Route::refusing(matching.clone(), format!("{}: {why}", location.directive.place))];
     }
-    let variables = server.with_folder(variables, &location.scope);
+    let mut variables = server.with_folder(variables, &location.scope);
+    name_groups(location, &mut variables);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
     if server.is_server(&location.scope) {
@@ -86,6 +90,25 @@ fn of_location<'a, 'tree>(
         close_to_clients(&mut flow, location, matching);
     }
     flow.routes
+}
+
+/// Lets texts name the groups of a location's expression. Another expression in the location has numbers of its own, and the
+/// names have no translation beside it.
+fn name_groups(location: &Location<'_>, variables: &mut Variables) {
+    let Kind::Expression(pattern) = &location.kind else { return };
+    let has_expression = |directive: &Directive| match directive.name() {
+        "rewrite" => true,
+        "if" => directive.texts().any(|word| word.starts_with('~') || word.starts_with("!~")),
+        _ => false,
+    };
+    let mut inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
+    let has_others = inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
+    for (name, number) in pattern.group_names() {
+        match has_others {
+            true => variables.lose(&name, "it is a group of the location, and another expression stands in the location"),
+            false => variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] }),
+        }
+    }
 }
 
 /// Makes the routes of a location internal, and adds the refusal that clients get.

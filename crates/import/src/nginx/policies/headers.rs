@@ -30,24 +30,8 @@ pub(crate) fn set<'tree>(
     let (mut always, mut rules) = (Vec::new(), Vec::new());
     for field in settings.nearest("add_header") {
         let Some(name) = name(server, field) else { continue };
-        let is_fixed = handler.kind.is_fixed();
-        match name.to_ascii_lowercase().as_str() {
-            // It is a part of `expires` or `cache-control` of the folder.
-            "cache-control" if handler.kind == HandlerKind::Files && !has_variables(field) => continue,
-            "cache-control" if !is_fixed && settings.nearest_one("expires").is_some() && !has_variables(field) => {
-                continue;
-            }
-            "content-type" if handler.kind == HandlerKind::Respond => {
-                server.notes().differs(field, "it is the `type` of the response; nginx sends two fields Content-Type");
-                continue;
-            }
-            "strict-transport-security" | "alt-svc" if is_without_effect(server, field) => continue,
-            _ if is_decided(settings, field) => continue,
-            "content-length" | "date" | "connection" | "transfer-encoding" => {
-                server.notes().lost(field, "Serow sends this field itself");
-                continue;
-            }
-            _ => {}
+        if is_set_elsewhere(server, settings, handler, field) {
+            continue;
         }
         match position.text(field.word(1).unwrap_or_default(), Use::Response) {
             Err(why) => server.notes().lost(field, why),
@@ -55,6 +39,10 @@ pub(crate) fn set<'tree>(
                 server.notes().translated(field);
                 let value = on_one_line(server, field, value.written());
                 if value.is_empty() {
+                    // An empty value takes the file's own away, and adds no other field.
+                    if REPLACING.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                        rules.push(removal(name));
+                    }
                     continue;
                 }
                 // As in nginx, they take the place of the file's own.
@@ -68,6 +56,12 @@ pub(crate) fn set<'tree>(
                     false => rules.push(rule("add", name, value, field.word(2) != Some("always"))),
                 }
             }
+        }
+    }
+    if let Some(etag) = settings.nearest_one("etag").filter(|_| handler.kind == HandlerKind::Files) {
+        server.notes().translated(etag);
+        if settings.is_on("etag") == Some(false) && !rules.contains(&removal("ETag")) {
+            rules.insert(0, removal("ETag"));
         }
     }
     if !matches!(handler.kind, HandlerKind::Files | HandlerKind::Php) && settings.nearest_one("expires").is_some() {
@@ -99,12 +93,49 @@ fn name<'tree>(server: &Server<'_, '_>, field: &'tree Directive) -> Option<&'tre
     is_field_name(name).then_some(name)
 }
 
+/// Whether a field is a part of another setting, or Serow's own.
+fn is_set_elsewhere<'tree>(
+    server: &Server<'_, 'tree>,
+    settings: &Scope<'tree>,
+    handler: &Handler,
+    field: &Directive,
+) -> bool {
+    let notes = server.notes();
+    match field.word(0).unwrap_or_default().to_ascii_lowercase().as_str() {
+        // It is a part of `expires` or `cache-control` of the folder.
+        "cache-control" if handler.kind == HandlerKind::Files && !has_variables(field) => {
+            if field.word(2) == Some("always") {
+                notes.differs(field, "errors do not have the Cache-Control of files, by which caches would keep them");
+            }
+            true
+        }
+        "cache-control" if !handler.kind.is_fixed() && settings.nearest_one("expires").is_some() => {
+            !has_variables(field)
+        }
+        "content-type" if handler.kind == HandlerKind::Respond => {
+            notes.differs(field, "it is the `type` of the response; nginx sends two fields Content-Type");
+            true
+        }
+        "strict-transport-security" | "alt-svc" if is_without_effect(server, field) => true,
+        _ if is_decided(settings, field) => true,
+        "content-length" | "date" | "connection" | "transfer-encoding" => {
+            notes.lost(field, "Serow sends this field itself");
+            true
+        }
+        _ => false,
+    }
+}
+
 fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {
     let mut rule = vec![(action.to_owned(), Value::Text(name.to_owned())), ("value".to_owned(), Value::Text(value))];
     if only_success {
         rule.push(("status".to_owned(), Value::list(["2xx".to_owned(), "3xx".to_owned()])));
     }
     Value::Table(rule)
+}
+
+fn removal(name: &str) -> Value {
+    Value::Table(vec![("remove".to_owned(), Value::Text(name.to_owned()))])
 }
 
 /// A value without line feeds, which fields do not have (RFC 9110 §5.5).
