@@ -102,10 +102,13 @@ fn name_groups(location: &Location<'_>, variables: &mut Variables) {
         _ => false,
     };
     let mut inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
-    let has_others = inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
+    let has_others =
+        inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
     for (name, number) in pattern.group_names() {
         match has_others {
-            true => variables.lose(&name, "it is a group of the location, and another expression stands in the location"),
+            true => {
+                variables.lose(&name, "it is a group of the location, and another expression stands in the location")
+            }
             false => variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] }),
         }
     }
