@@ -243,6 +243,21 @@ const USUAL: &[&str] = &[
     "HTTP_PROXY",
 ];
 
+const NOT_A_NAME: &str = "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME";
+
+const VALUES_OF_PHP: &str =
+    "values of php.ini stand in `ini` of `php` if Serow starts php-fpm, or in the pool of php-fpm";
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The field of a variable such as `HTTP_X-NAME`, which programs get with another name.
+fn field_with_hyphens(name: &str) -> Option<String> {
+    let field = name.strip_prefix("HTTP_")?.to_ascii_lowercase().replace('-', "_");
+    (!is_name(name) && is_name(&field)).then(|| super::condition::field_name(&field))
+}
+
 /// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
 fn variables<'tree>(
     position: &Position<'_, 'tree>,
@@ -257,10 +272,7 @@ fn variables<'tree>(
     for param in settings.nearest(&format!("{protocol}_param")) {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
         if ["PHP_VALUE", "PHP_ADMIN_VALUE"].contains(&name) {
-            notes.lost(
-                param,
-                "values of php.ini stand in `ini` of `php` if Serow starts php-fpm, or in the pool of php-fpm",
-            );
+            notes.lost(param, VALUES_OF_PHP);
             continue;
         }
         if ["DOCUMENT_URI", "PATH_TRANSLATED"].contains(&name) {
@@ -276,19 +288,18 @@ fn variables<'tree>(
             notes.no_line(param, "programs have this variable");
             continue;
         }
-        let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let field_with_hyphens = name.strip_prefix("HTTP_").filter(|field| field.contains('-'));
-        if !is_name(name) && !field_with_hyphens.is_some_and(|field| is_name(&field.replace('-', ""))) {
-            notes.lost(param, "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME");
+        let with_hyphens = field_with_hyphens(name);
+        if !is_name(name) && with_hyphens.is_none() {
+            notes.lost(param, NOT_A_NAME);
             continue;
         }
         match decided.resolve(&position.filled(value), Use::Message) {
-            Ok(value) if field_with_hyphens.is_some() => {
-                let why =
-                    "the program gets it as a field of the request: names of variables have letters, digits and _";
-                notes.differs(param, why);
-                let field = field_with_hyphens.unwrap_or_default().to_ascii_lowercase().replace('-', "_");
-                handler.fields.push((super::condition::field_name(&field), value.written()));
+            Ok(value) if with_hyphens.is_some() => {
+                notes.differs(
+                    param,
+                    "the program gets it as a field of the request, whose variable has _ in place of -",
+                );
+                handler.fields.extend(with_hyphens.map(|field| (field, value.written())));
             }
             Ok(value) => {
                 notes.translated(param);
@@ -302,13 +313,13 @@ fn variables<'tree>(
                         handler.fields.push((field, value.written()));
                     }
                     // A program does not know what the path of the route matched; a map of the path does.
-                    None => match matching.expression().filter(|_| value.names_group()) {
-                        Some(pattern) => {
-                            let made = position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
-                            set.push((name.to_owned(), Value::Text(format!("${made}"))));
-                        }
-                        None => set.push((name.to_owned(), Value::Text(value.written()))),
-                    },
+                    None => {
+                        let groups = matching.expression().filter(|_| value.names_group());
+                        let made =
+                            |pattern| position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
+                        let text = groups.map_or_else(|| value.written(), |pattern| format!("${}", made(pattern)));
+                        set.push((name.to_owned(), Value::Text(text)));
+                    }
                 }
             }
             Err(why) => notes.lost(param, why),

@@ -225,22 +225,26 @@ const WITHOUT_COUNTERPART: &[(&str, &str)] = &[
     ("proxy_limit_rate", "responses of servers are read as fast as clients take them"),
 ];
 
-/// Fields of requests and responses.
-fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
-    let table = &mut handler.table;
-    let notes = position.notes();
-    let decided = position.server.with_decisions(&position.variables, settings);
+fn note_unchanged(position: &Position<'_, '_>, settings: &Scope<'_>) {
     for (name, why) in UNCHANGED {
         if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
-            notes.differs(directive, *why);
+            position.notes().differs(directive, *why);
         }
     }
     for (name, why) in WITHOUT_COUNTERPART {
         let is_off = |directive: &&Directive| matches!(directive.word(0), Some("off" | "0"));
         if let Some(directive) = settings.nearest_one(name).filter(|directive| !is_off(directive)) {
-            notes.lost(directive, *why);
+            position.notes().lost(directive, *why);
         }
     }
+}
+
+/// Fields of requests and responses.
+fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
+    let table = &mut handler.table;
+    let notes = position.notes();
+    let decided = position.server.with_decisions(&position.variables, settings);
+    note_unchanged(position, settings);
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
