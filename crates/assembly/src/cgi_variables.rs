@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use serow_document::{Place, Problem, Problems};
 use serow_variables::{Scope, Text};
 
-/// Finds out what a table of variables means; notes what means nothing.
+/// Finds out what a table of variables means; notes what means nothing. A folder of scripts decides itself which script runs.
 pub(crate) fn cgi_variables(
     table: &BTreeMap<String, String>,
+    of_folder: bool,
     scope: &Scope,
     place: &Place,
     problems: &Problems,
 ) -> Option<Vec<(String, Text)>> {
     let mut found = Vec::new();
     for (name, value) in table {
-        let text = match refusal(name) {
+        let text = match refusal(name, value, of_folder) {
             Some(text) => Err(text),
             None => Text::parse(value, scope).map_err(|error| error.to_string()),
         };
@@ -27,7 +28,7 @@ pub(crate) fn cgi_variables(
 }
 
 /// Why a variable cannot be set.
-fn refusal(name: &str) -> Option<String> {
+fn refusal(name: &str, value: &str, of_folder: bool) -> Option<String> {
     let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let is_name = name.bytes().next().is_some_and(is_first)
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -35,6 +36,11 @@ fn refusal(name: &str) -> Option<String> {
         return Some(format!("{name:?} is not the name of a variable: write letters, digits and _"));
     }
     let instead = match name {
+        // Clients must not choose the program.
+        "SCRIPT_FILENAME" if !of_folder && value.replace("$$", "").contains('$') => {
+            "is the path of one program, without variables: write a route for each, or a folder of `php` or `cgi`"
+        }
+        "SCRIPT_FILENAME" | "SCRIPT_NAME" | "PATH_INFO" | "DOCUMENT_ROOT" if !of_folder => return None,
         "SCRIPT_FILENAME" | "SCRIPT_NAME" | "PATH_INFO" | "PATH_TRANSLATED" => {
             "follows from the path of the request: write `root`, `index`, `front-controller` or `root-in-php` of `php`"
         }
@@ -73,11 +79,20 @@ mod tests {
             ("CONTENT_LENGTH", Some("leave it out")),
             ("HTTP_PROXY", Some("`request-headers`")),
         ] {
-            let found = refusal(name);
+            let found = refusal(name, "", true);
             match expected {
                 None => assert_eq!(found, None),
                 Some(part) => assert!(found.as_ref().is_some_and(|text| text.contains(part)), "{name}: {found:?}"),
             }
         }
+    }
+    #[test]
+    fn a_program_without_a_folder_has_the_variables_of_its_script() {
+        for name in ["SCRIPT_FILENAME", "SCRIPT_NAME", "PATH_INFO", "DOCUMENT_ROOT"] {
+            assert_eq!(refusal(name, "/srv/a$$.cgi", false), None, "{name}");
+        }
+        assert_eq!(refusal("SCRIPT_NAME", "$uri", false), None);
+        assert!(refusal("SCRIPT_FILENAME", "/srv$uri", false).is_some_and(|text| text.contains("one program")));
+        assert!(refusal("PATH_TRANSLATED", "/a", false).is_some());
     }
 }

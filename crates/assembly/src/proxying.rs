@@ -157,14 +157,14 @@ impl<'a> Proxying<'a> {
         place: &Place,
     ) -> Option<Proxy> {
         let forwarding = self.forwarding(table.forwarding, scopes, place)?;
-        self.with_variables((upstream, forwarding), &table.settings.variables, scopes, place)
+        self.with_variables((upstream, forwarding), (&table.settings.variables, true), scopes, place)
     }
 
-    /// The proxy that also sets these variables of CGI.
+    /// The proxy that also sets these variables of CGI, perhaps of a folder of scripts.
     fn with_variables(
         &self,
         (upstream, forwarding): (Upstream, ForwardingSettings),
-        variables: &BTreeMap<String, String>,
+        (variables, of_folder): (&BTreeMap<String, String>, bool),
         scopes: ProxyScopes<'_>,
         place: &Place,
     ) -> Option<Proxy> {
@@ -174,7 +174,7 @@ impl<'a> Proxying<'a> {
             self.problems.add(Problem::of_key(place, text));
             return None;
         }
-        let cgi_variables = cgi_variables(variables, scopes.site, &place, self.problems)?;
+        let cgi_variables = cgi_variables(variables, of_folder, scopes.site, &place, self.problems)?;
         Some(Proxy::new(upstream, ForwardingSettings { cgi_variables, ..forwarding }))
     }
 
@@ -224,7 +224,7 @@ impl<'a> Proxying<'a> {
                 Err(found) => noted(found.problem(place)),
             },
         };
-        self.with_variables((upstream?, forwarding?), &variables, scopes, place)
+        self.with_variables((upstream?, forwarding?), (&variables, protocol.is_some()), scopes, place)
     }
 
     /// The upstreams by their names.

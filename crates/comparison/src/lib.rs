@@ -222,6 +222,8 @@ fn collect(directives: &[Directive], named: &mut Named) {
             continue;
         };
         match directive.name() {
+            // Lengths are those of what else is compared.
+            "add_header" if word.eq_ignore_ascii_case("content-length") => false,
             "add_header" => named.response.insert(word.to_ascii_lowercase()),
             "proxy_set_header" => named.request.insert(word.to_ascii_lowercase()),
             "fastcgi_param" | "uwsgi_param" | "scgi_param" => named.variables.insert(word.to_owned()),
@@ -240,7 +242,7 @@ fn context(
     difference: &Difference,
     named: &Named,
 ) -> Context {
-    let location = reached.first();
+    let location = reached.first().copied();
     let nearest = |name: &str| location.map(|location| location.nearest(name)).unwrap_or_default();
     let has = |location: &Location<'_>, name: &str| {
         location.nearest(name).iter().any(|directive| directive.word(0) != Some("off"))
@@ -257,12 +259,15 @@ fn context(
     let is_known_host = known.contains(request.host.as_str())
         || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
             && request.host != requests::UNKNOWN;
-    let candidates: Vec<&str> = nearest("try_files").first().iter().flat_map(|directive| directive.texts()).collect();
+    let candidates: Vec<&str> = nearest("try_files").iter().flat_map(|directive| directive.texts()).collect();
     let last = candidates.last();
     let status = |side: Side<'_>| match side.outcome {
         Outcome::Answered(answer) => answer.status,
         _ => 0,
     };
+    let is_default_type = nearest("default_type").iter().any(|own| own.word(0) == Some(difference.nginx.as_str()));
+    let authenticates = nearest("auth_basic").iter().any(|own| own.word(0) != Some("off"))
+        && !nearest("satisfy").iter().any(|own| own.word(0) == Some("any"));
     Context {
         status: status(sides[1]),
         is_known_host,
@@ -272,6 +277,12 @@ fn context(
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         leads_on: candidates.iter().any(|candidate| !candidate.starts_with("$uri") && !candidate.starts_with('=')),
         tries_folders: candidates.iter().any(|candidate| candidate.ends_with("$uri/")),
+        tries_files: !candidates.is_empty(),
+        is_folder_without_index: candidates.iter().any(|candidate| candidate.ends_with("$uri/"))
+            && location.is_some_and(|location| is_folder_without_index(location, request.path())),
+        responds: location.is_some_and(|location| returns_text(location.directive())),
+        is_default_type,
+        authenticates,
         is_added: named.response.contains(&difference.part),
         is_of_origin: answers(sides[0]),
         is_of_serows_origin: answers(sides[1]),
@@ -282,7 +293,7 @@ fn context(
             let variable = difference.part.trim_start_matches("origin: ");
             reached.iter().any(|location| location.nearest(name).iter().any(|param| param.word(0) == Some(variable)))
         }),
-        has_error_page: reached.iter().any(|location| !location.nearest("error_page").is_empty()),
+        has_error_pages: reached.iter().any(|location| !location.nearest("error_page").is_empty()),
         withholds_body: request.body.is_some()
             && nearest("proxy_pass_request_body").iter().any(|directive| directive.word(0) == Some("off")),
         indexes_scripts: nearest("index").iter().any(|index| index.texts().any(|name| name.ends_with(".php"))),
@@ -301,3 +312,23 @@ fn lacks_error_script(location: &Location<'_>, status: u16) -> bool {
 
 /// Directives that store responses.
 const CACHES: &[&str] = &["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache"];
+
+/// Whether a path is a folder of the location that has no index.
+fn is_folder_without_index(location: &Location<'_>, path: &str) -> bool {
+    let Some((root, false)) = location.folder() else { return false };
+    let folder = Path::new(root).join(path.trim_start_matches('/'));
+    let mut names: Vec<&str> = location.nearest("index").iter().flat_map(|directive| directive.texts()).collect();
+    if names.is_empty() {
+        names.push("index.html");
+    }
+    folder.is_dir() && names.iter().all(|name| !name.contains('$') && !folder.join(name).exists())
+}
+
+/// Whether a block, or an `if` in it, responds with a text.
+fn returns_text(block: Option<&Directive>) -> bool {
+    block.into_iter().flat_map(Directive::children).any(|inner| match inner.name() {
+        "return" => inner.word(1).is_some(),
+        "if" => returns_text(Some(inner)),
+        _ => false,
+    })
+}

@@ -222,7 +222,8 @@ fn invalid(what: &str) -> io::Error {
 
 /// The request line and body from the variables of FastCGI, SCGI and uwsgi.
 fn from_variables(protocol: &'static str, mut fields: Vec<(String, String)>, body_length: usize) -> Received {
-    fields.sort();
+    // In the order of their names: of several with one name, programs take the last.
+    fields.sort_by(|one, other| one.0.cmp(&other.0));
     let mut received = Received { protocol, fields, body_length, ..Received::default() };
     received.method = received.field("REQUEST_METHOD").unwrap_or_default().to_owned();
     let script = received.field("SCRIPT_NAME").or(received.field("PATH_INFO")).map(str::to_owned);

@@ -1,7 +1,7 @@
 //! Requests that a configuration's own directives suggest.
 
 mod conditions;
-mod examples;
+pub(super) mod examples;
 mod hosts;
 mod paths;
 
@@ -197,6 +197,10 @@ fn of_location(
         requests.extend(accelerated(site).map(|target| at(&format!("{}?to={target}", joined(inside, "accel")))));
     }
     requests.push(at(&format!("{inside}?b=2&a=%20c")));
+    if let Some(missing) = paths.inside.iter().find(|path| path.ends_with("page/1")) {
+        // The query has to get to where a fallback leads.
+        requests.push(at(&format!("{missing}?b=2&a=%20c")));
+    }
     let restricts = passes || !location.nearest("limit_except").is_empty();
     let methods: &[&str] = if restricts { &["POST", "OPTIONS", "DELETE", "HEAD"] } else { &["POST", "HEAD"] };
     requests.extend(methods.iter().map(|method| base.clone().with(&Change::Method((*method).to_owned()))));

@@ -16,6 +16,7 @@ mod pattern;
 mod policies;
 mod position;
 mod process;
+mod program_variables;
 mod programs;
 mod proxying;
 mod redirects;

@@ -147,7 +147,15 @@ impl Making<'_> {
         }
         match variable_of(authority) {
             Some(variable) if self.is_set(&variable.name) => Ok(variable.name),
-            _ => self.origin(authority),
+            named => {
+                if let Some(Variable { name, .. }) = named {
+                    self.note(format!(
+                        "{name} names a server, and the configuration does not give it a value: it is compared with one \
+                         server in its place, but the import answers its requests with 501"
+                    ));
+                }
+                self.origin(authority)
+            }
         }
     }
 

@@ -35,6 +35,19 @@ fn has_ending(path: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(before, ending)| !before.is_empty() && (2..=5).contains(&ending.len()))
 }
 
+/// Whether a folder or file exists, and holds more than the pages that nginx's own package puts there.
+fn is_filled(path: &Path) -> bool {
+    let is_of_package = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        ["index.nginx-debian.html", "index.html", "50x.html"].iter().any(|own| name == *own)
+    };
+    match fs::read_dir(path) {
+        Ok(entries) => !entries.flatten().all(is_of_package),
+        // A file, or a folder that others may not read.
+        Err(_) => path.exists(),
+    }
+}
+
 /// Whether the certificates of a configuration exist; those without a name are missing.
 pub(super) fn certificates(directives: &[Directive], prefix: &Path) -> Certificates {
     let mut found = Certificates::default();
@@ -128,6 +141,7 @@ impl Paths {
                 };
                 word.text = self.root(&word.text, is_file);
             }
+            "fastcgi_param" if word.text == "SCRIPT_FILENAME" => self.script(directive),
             "auth_basic_user_file" => word.text = self.passwords(&word.text)?,
             "ssl_certificate" => word.text = self.certificate(&word.text, "certificate.pem"),
             "ssl_certificate_key" => word.text = self.certificate(&word.text, "key.pem"),
@@ -157,6 +171,17 @@ impl Paths {
         }
     }
 
+    /// Changes the folder of a script that is named with its whole path.
+    fn script(&mut self, directive: &mut Directive) {
+        let Some(word) = directive.words.get_mut(1).filter(|word| word.text.starts_with('/')) else { return };
+        let end = word.text.find('$').or_else(|| word.text.rfind('/')).unwrap_or(0);
+        let folder = word.text[..end].trim_end_matches('/').to_owned();
+        if !folder.is_empty() && !Path::new(word.text.as_str()).exists() {
+            let new = self.root(&folder, false);
+            word.text = format!("{new}{}", &word.text[folder.len()..]);
+        }
+    }
+
     /// The folder for `root` and `alias`: the same if it exists, as far as it has no variables.
     fn root(&mut self, path: &str, is_file: bool) -> String {
         if path.starts_with('$') {
@@ -172,7 +197,7 @@ impl Paths {
             None if is_file => path.rsplit_once('/').map_or("", |(folder, _)| folder),
             None => path.trim_end_matches('/'),
         };
-        if Path::new(if literal.is_empty() { "/" } else { literal }).exists() && !path.contains('$') {
+        if is_filled(Path::new(if literal.is_empty() { "/" } else { literal })) && !path.contains('$') {
             return path;
         }
         let new = format!("{}{path}", self.files());

@@ -6,7 +6,10 @@ use std::{
     path::{Component, Path},
 };
 
-use super::{super::sites, paths::Paths};
+use super::{
+    super::{requests::examples, sites},
+    paths::Paths,
+};
 use serow_import::grammar::{alias::names_file, directive::Directive};
 
 /// The files in each folder.
@@ -37,6 +40,7 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
     for site in sites::of(directives) {
         let names = names_of(&site);
         for location in &site.locations {
+            write_fixed(&files, location, &mut written)?;
             let Some((folder, is_alias)) = location.folder() else { continue };
             for folder in expanded(&with_values(folder, location), &site) {
                 let path = match location.kind {
@@ -61,10 +65,32 @@ pub(super) fn write(directives: &[Directive], paths: &Paths) -> io::Result<()> {
                 for name in &names {
                     write_file(&files, &format!("{folder}/{name}"), &mut written)?;
                 }
+                for script in scripts_of(location).iter().filter(|_| !is_alias) {
+                    write_file(&files, &format!("{folder}{script}"), &mut written)?;
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Writes the script that a location names with its whole path, or the files of its folder.
+fn write_fixed(within: &str, location: &sites::Location<'_>, written: &mut BTreeSet<String>) -> io::Result<()> {
+    let params = location.nearest("fastcgi_param");
+    let script = params.iter().rev().find(|param| param.word(0) == Some("SCRIPT_FILENAME"));
+    let Some(script) = script.and_then(|param| param.word(1)) else { return Ok(()) };
+    match script.split_once('$') {
+        Some((folder, _)) => FILES.iter().try_for_each(|name| write_file(within, &format!("{folder}/{name}"), written)),
+        None => write_file(within, script, written),
+    }
+}
+
+/// The paths of scripts that a location's own expression suggests.
+fn scripts_of(location: &sites::Location<'_>) -> Vec<String> {
+    let sites::Kind::Expression { pattern, ignores_case } = location.kind else { return Vec::new() };
+    let mut scripts = examples::of(pattern, ignores_case);
+    scripts.retain(|path| path.starts_with('/') && path.ends_with(".php"));
+    scripts
 }
 
 /// A path with the values that `set` gives its variables.

@@ -7,7 +7,7 @@ use regex_syntax::{
 
 /// Up to two texts that match an expression: with as little as possible of what may be repeated, and with one of each. None
 /// if it is none that this crate can read.
-pub(super) fn of(pattern: &str, ignores_case: bool) -> Vec<String> {
+pub(crate) fn of(pattern: &str, ignores_case: bool) -> Vec<String> {
     let Ok(hir) = ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignores_case).build().parse(pattern)
     else {
         return Vec::new();

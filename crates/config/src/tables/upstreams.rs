@@ -97,6 +97,8 @@ pub struct ProxySettings {
 
     /// Variables for servers that speak FastCGI, SCGI or uwsgi, in addition to those of the request: { APP_ENV =
     /// "production" }. Values can have variables, as in "$host".
+    ///
+    /// SCRIPT_FILENAME, without variables, is the program that fcgiwrap runs, or the script of php-fpm.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
 

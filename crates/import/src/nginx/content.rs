@@ -210,10 +210,7 @@ impl<'tree> Content<'_, 'tree> {
                 proxying::handlers(position, self.location, passing, settings, matching, rewrite)
             }
             "memcached_pass" => Err("Serow does not speak memcached".to_owned()),
-            _ => {
-                let handler = programs::handler(position, self.location, passing, settings, matching, rewrite)?;
-                Ok(vec![(matching.clone(), handler)])
-            }
+            _ => programs::handlers(position, self.location, passing, settings, matching, rewrite),
         }
     }
 
@@ -226,7 +223,7 @@ impl<'tree> Content<'_, 'tree> {
         is_meant: impl Fn(&str) -> bool,
     ) {
         let server = flow.position.server;
-        let folder = server.folder_of(settings).filter(|folder| !folder.is_alias);
+        let folder = Some(server.files_of(settings)).filter(|folder| !folder.is_alias);
         let folder = folder.map(|folder| flow.position.filled(&folder.path));
         let folder = folder.as_ref().and_then(Text::literal);
         let (Some(folder), Ok(slash)) = (folder, Pattern::new("/$", false)) else { return };
@@ -250,8 +247,19 @@ impl<'tree> Content<'_, 'tree> {
                 let patterns = [vec![file.clone()], before.clone()].concat();
                 let folders = folders.and(matching::Condition::unnamed("file", patterns));
                 flow.push(Route::restarting(folders, format!("${{uri}}{name}")), self.directive());
+                self.append_slash(flow, settings, matching, format!("{}${{uri}}/{name}", folder.trim_end_matches('/')));
             }
             before.push(format!("!{file}"));
+        }
+    }
+
+    /// A redirect to the slash of a folder whose index is this file: Serow does not know it as one that the folder has.
+    fn append_slash(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, index: String) {
+        // Only for names without a dot: the others are files, for which nothing is looked up.
+        let folders = Pattern::new("/[^/.]+$", false).ok().and_then(|name| matching.and_expression(&name));
+        if let Some(folders) = folders.filter(|_| self.location.kind.takes_folders()) {
+            let folders = folders.and(matching::Condition::unnamed("file", vec![index]));
+            flow.push_handler(&folders, settings, &Handler::redirecting("${uri}/", 301), self.directive());
         }
     }
 

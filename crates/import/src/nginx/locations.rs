@@ -46,6 +46,13 @@ pub(crate) enum Kind {
     Named(String),
 }
 
+impl Kind {
+    /// Whether it may be for folders without a slash at their end: most expressions are for endings of files.
+    pub(crate) fn takes_folders(&self) -> bool {
+        matches!(self, Self::Prefix { .. })
+    }
+}
+
 /// A condition on the path that a location has from those around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Within {
@@ -134,6 +141,29 @@ impl<'tree> Location<'tree> {
             all.extend(location.all());
         }
         all
+    }
+
+    /// The variables that it sets, if it leads on to other locations: these get their values.
+    pub(crate) fn carried_variables(&self) -> Vec<&'tree str> {
+        let inner = |directive: &'tree Directive| match directive.name() {
+            "if" => directive.children().iter().collect(),
+            _ => vec![directive],
+        };
+        let steps: Vec<&Directive> = self.scope.directives.iter().flat_map(inner).collect();
+        let leads_on = |step: &&Directive| match step.name() {
+            "rewrite" => {
+                let is_path =
+                    step.word(1).is_some_and(|target| target.starts_with(['/', '$']) && !target.starts_with("$scheme"));
+                is_path && matches!(step.word(2), None | Some("last"))
+            }
+            "try_files" => step.texts().last().is_some_and(|last| last.starts_with('/')),
+            _ => false,
+        };
+        if !steps.iter().any(leads_on) {
+            return Vec::new();
+        }
+        let names = steps.iter().filter(|step| step.name() == "set").filter_map(|set| set.word(0));
+        names.map(|name| name.trim_start_matches('$')).collect()
     }
 
     fn has_pass(&self) -> bool {

@@ -63,6 +63,11 @@ impl<'tree> Import<'tree> {
                 continue;
             }
             let mut variables = self.variables.borrow_mut();
+            if let Some(value) = constant(directive) {
+                variables.set(name, value);
+                [directive].into_iter().chain(directive.children()).for_each(|line| self.notes.translated(line));
+                continue;
+            }
             let made = match directive.name() {
                 "map" => map(directive, &variables),
                 "geo" => match Geo::of(directive) {
@@ -194,6 +199,20 @@ impl<'tree> Import<'tree> {
 fn made_name(directive: &Directive) -> Option<&str> {
     let is_map = matches!(directive.name(), "map" | "geo" | "split_clients");
     Some(directive.words.last().filter(|_| is_map)?.text.trim_start_matches('$'))
+}
+
+/// The value of a `map` of a text without variables, as in `map '' $pool { default blue; }`.
+fn constant(directive: &Directive) -> Option<Text> {
+    let source = Text::of(directive.word(0).filter(|_| directive.name() == "map" && directive.words.len() == 2)?);
+    let source = source.literal()?;
+    let is_plain = |line: &Directive| !line.name().starts_with('~') && line.words.len() == 1;
+    if !directive.children().iter().all(is_plain) {
+        return None;
+    }
+    let of = |key: &str| directive.children().iter().find(|line| line.name().eq_ignore_ascii_case(key));
+    Some(
+        of(source).or_else(|| of("default")).map(|line| Text::of(line.word(0).unwrap_or_default())).unwrap_or_default(),
+    )
 }
 
 /// The name of a map's variable in Serow, whose own variables have some names.

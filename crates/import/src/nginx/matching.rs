@@ -105,6 +105,15 @@ impl Match {
         }
     }
 
+    /// All its paths, if they are a few.
+    pub(crate) fn few_paths(&self) -> Option<Vec<String>> {
+        match &self.paths {
+            Paths::Exact(path) => Some(vec![path.clone()]),
+            Paths::Prefix(_) => None,
+            Paths::Expression(pattern) => pattern.few_paths(),
+        }
+    }
+
     /// Whether it takes folders without the files in them: an exact path, or an expression with an end.
     pub(crate) fn excludes_files_below(&self) -> bool {
         match &self.paths {

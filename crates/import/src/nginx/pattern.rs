@@ -16,6 +16,9 @@ use super::lookaround;
 /// How many compiled expressions are kept: thousands of servers have the same few.
 const MAX_COMPILED: usize = 100;
 
+/// How many paths are a few.
+const MAX_PATHS: usize = 8;
+
 thread_local! {
     /// Compiled expressions by their text; nothing for one that cannot be compiled.
     static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
@@ -195,6 +198,21 @@ impl Pattern {
         literal_of(start)
             .filter(|start| start.starts_with('/') && !start.contains('*'))
             .map(|start| format!("{start}*"))
+    }
+
+    /// All paths that it matches, if they are a few: `^/(status|ping)$`.
+    pub(crate) fn few_paths(&self) -> Option<Vec<String>> {
+        let literals = Extractor::new().extract(&self.parsed().ok()?);
+        let literals = literals.literals().filter(|literals| literals.iter().all(Literal::is_exact))?;
+        let paths: Vec<String> = literals
+            .iter()
+            .map(|literal| String::from_utf8(literal.as_bytes().to_vec()).ok())
+            .collect::<Option<_>>()?;
+        let is_whole = |path: &String| {
+            let others = [format!("{path}x"), format!("{path}/"), format!("/x{path}")];
+            path.starts_with('/') && self.matches(path) && !others.iter().any(|other| self.matches(other))
+        };
+        (!self.ignores_case && paths.len() <= MAX_PATHS && paths.iter().all(is_whole)).then_some(paths)
     }
 
     /// Whether it has an end, and paths with a slash at their end may match.

@@ -2,12 +2,14 @@
 
 use super::{
     handler::{Handler, HandlerKind},
-    locations::Location,
+    locations::{Kind, Location},
     matching::Match,
+    pattern::escaped,
     policies,
     position::Position,
+    program_variables, proxying,
     scope::Scope,
-    text::{Text, Use},
+    text::Text,
     units::{milliseconds, written_duration},
     upstreams::{Need, is_server},
 };
@@ -16,19 +18,88 @@ use crate::{
     settings::{table::Table, value::Value},
 };
 
-/// The handler of a location that passes requests to a program.
-pub(super) fn handler<'tree>(
+/// The handlers of a location that passes requests to a program, each with its requests.
+pub(super) fn handlers<'tree>(
     position: &Position<'_, 'tree>,
     location: &Location<'tree>,
     pass: &'tree Directive,
     settings: &Scope<'tree>,
     matching: &Match,
     rewrite: Option<String>,
+) -> Result<Vec<(Match, Handler)>, String> {
+    let address = position.filled(pass.word(0).unwrap_or_default());
+    let mut handlers = Vec::new();
+    for (matching, address) in proxying::addresses(position, matching, &address)? {
+        let pages = Script::of(position, settings, pass).pages(&matching);
+        for matching in pages.unwrap_or_else(|| vec![matching]) {
+            let handler = handler(position, location, (pass, &address), settings, &matching, rewrite.clone())?;
+            handlers.push((matching, handler));
+        }
+    }
+    Ok(handlers)
+}
+
+/// The script of a location, as SCRIPT_FILENAME names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Script {
+    /// The program has no SCRIPT_FILENAME.
+    Missing,
+    /// It follows from the path of the request.
+    OfPath,
+    /// It is this file.
+    Fixed(String),
+    /// It is another text with variables.
+    Other,
+}
+
+/// Variables that name the script of a request.
+const OF_SCRIPTS: &[&str] = &["fastcgi_script_name", "request_filename", "script_filename", "fastcgi_path_info", "uri"];
+
+impl Script {
+    fn of(position: &Position<'_, '_>, settings: &Scope<'_>, pass: &Directive) -> Self {
+        let filled = script_name(settings).map(|name| position.filled(name));
+        match filled {
+            Some(filled) if pass.name() == "fastcgi_pass" => match filled.literal() {
+                Some(file) => Self::Fixed(file.to_owned()),
+                None if filled.variables().any(|name| OF_SCRIPTS.contains(&name)) => Self::OfPath,
+                None => Self::Other,
+            },
+            _ => Self::Missing,
+        }
+    }
+
+    /// Requests for each of the few paths of a location for php-fpm's own pages, such as `/status`: none of them is a script.
+    fn pages(&self, matching: &Match) -> Option<Vec<Match>> {
+        let paths = matching.few_paths().filter(|_| *self == Self::OfPath)?;
+        let has_scripts = paths.iter().any(|path| path.contains(".php") || path.ends_with('/'));
+        (!has_scripts).then(|| paths.iter().map(|path| matching.only(path)).collect())
+    }
+
+    /// Whether the folder of `php` finds it.
+    fn is_php(&self, location: &Location<'_>, matching: &Match) -> bool {
+        match self {
+            Self::Missing => match &location.kind {
+                Kind::Expression(pattern) => pattern.expression().contains("php"),
+                Kind::Exact(path) | Kind::Prefix { path, .. } => path.contains(".php"),
+                Kind::Named(_) => false,
+            },
+            Self::OfPath => matching.exact_path().is_none_or(|path| path.contains(".php") || path.ends_with('/')),
+            Self::Fixed(file) => file.ends_with(".php"),
+            Self::Other => false,
+        }
+    }
+}
+
+fn handler<'tree>(
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
+    (pass, address): (&'tree Directive, &str),
+    settings: &Scope<'tree>,
+    matching: &Match,
+    rewrite: Option<String>,
 ) -> Result<Handler, String> {
     let notes = position.notes();
     let protocol = pass.name().trim_end_matches("_pass");
-    let address = position.filled(pass.word(0).unwrap_or_default());
-    let address = address.literal().ok_or("the server has variables")?;
     notes.translated(pass);
     for name in ["fastcgi_split_path_info", "fastcgi_index"] {
         settings
@@ -36,16 +107,10 @@ pub(super) fn handler<'tree>(
             .into_iter()
             .for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
     }
-    let fixed = fixed_script(settings).filter(|_| protocol == "fastcgi");
-    let is_script = protocol == "fastcgi"
-        && (fixed.is_some()
-            || script_name(settings).is_none_or(|name| {
-                ["$fastcgi_script_name", "$request_filename", "$script_filename", "$fastcgi_path_info"]
-                    .iter()
-                    .any(|part| name.contains(part))
-            }));
-    let mut handler = match is_script {
-        true => php(position, location, settings, matching, address)?,
+    let script = Script::of(position, settings, pass);
+    let is_php = protocol == "fastcgi" && script.is_php(location, matching);
+    let mut handler = match is_php {
+        true => php(position, location, settings, (matching, &script), address)?,
         false => {
             let mut table = Table::default();
             let mut need = Need::default();
@@ -54,19 +119,16 @@ pub(super) fn handler<'tree>(
             Handler::new(HandlerKind::Proxy, table)
         }
     };
-    variables(position, settings, matching, protocol, &mut handler);
+    handler.rewrite = match (handler.rewrite.take(), rewrite) {
+        // The query that a rewrite makes stays.
+        (Some(script), Some(rewrite)) => Some(match rewrite.split_once('?') {
+            Some((_, query)) => format!("{script}?{query}"),
+            None => script,
+        }),
+        (script, rewrite) => script.or(rewrite),
+    };
+    program_variables::set(position, settings, (protocol, matching), &mut handler);
     times(position, settings, protocol, &mut handler.table);
-    handler.rewrite = rewrite;
-    if let Some((_, script)) = fixed
-        && matching.exact_path() != Some(script.as_str())
-    {
-        let params = settings.nearest(&format!("{protocol}_param"));
-        let named = params.iter().find(|param| param.word(0) == Some("SCRIPT_NAME"));
-        if let Some(param) = named {
-            notes.differs(param, "SCRIPT_NAME is the path of the script that SCRIPT_FILENAME names");
-        }
-        handler.rewrite = Some(script);
-    }
     Ok(handler)
 }
 
@@ -94,15 +156,18 @@ fn php<'tree>(
     position: &Position<'_, 'tree>,
     location: &Location<'tree>,
     settings: &Scope<'tree>,
-    matching: &Match,
+    (matching, script): (&Match, &Script),
     address: &str,
 ) -> Result<Handler, String> {
+    if let Script::Fixed(file) = script {
+        return fixed(position, location, settings, (matching, file), address);
+    }
     let mut table = Table::default();
     let fixed = fixed_script(settings).and_then(|(folder, _)| folder);
     let folder = position.server.folder_of(settings).filter(|_| fixed.is_none());
     // php-fpm in a container has another path than nginx: SCRIPT_FILENAME begins with it then.
     let in_php = script_name(settings)
-        .map(|name| name.split('$').next().unwrap_or_default().trim_end_matches('/').to_owned())
+        .map(|name| position.filled(name).leading().trim_end_matches('/').to_owned())
         .filter(|start| start.starts_with('/'));
     let in_php = fixed.or(in_php);
     match (&folder, &in_php) {
@@ -118,10 +183,72 @@ fn php<'tree>(
     if let (Some(folder), Some(start)) = (&folder, &in_php)
         && folder.path.trim_end_matches('/') != start
     {
-        table.set("root-in-php", start.as_str());
+        let is_below = start.strip_prefix(folder.path.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
+        table.set(if is_below { "root" } else { "root-in-php" }, start.as_str());
     }
+    set_servers(position, settings, address, &mut table)?;
+    if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
+        table.set("entry-points", path);
+    }
+    Ok(Handler::new(HandlerKind::Php, table))
+}
+
+/// The handler of a location that has one script for all its requests.
+fn fixed<'tree>(
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
+    settings: &Scope<'tree>,
+    (matching, file): (&Match, &str),
+    address: &str,
+) -> Result<Handler, String> {
+    let mut table = Table::default();
+    let folder = position.server.folder_of(settings).filter(|folder| !folder.is_alias && !folder.path.contains('$'));
+    let below = |folder: &str| {
+        let rest = file.strip_prefix(folder.trim_end_matches('/'))?;
+        rest.starts_with('/').then(|| format!("/{}", rest.trim_start_matches('/')))
+    };
+    let script = match folder.as_ref().and_then(|folder| below(&folder.path)) {
+        Some(script) => {
+            position.server.set_folder(location, settings, &position.variables, &mut table)?;
+            script
+        }
+        None => {
+            // php-fpm in a container has another path than nginx.
+            let (start, name) = file.rsplit_once('/').filter(|(start, _)| start.starts_with('/')).ok_or_else(|| {
+                format!("SCRIPT_FILENAME {file} is not a whole path: write `$document_root` before it")
+            })?;
+            match &folder {
+                Some(_) => {
+                    position.server.set_folder(location, settings, &position.variables, &mut table)?;
+                    table.set("root-in-php", start);
+                }
+                None => table.set("root", start),
+            }
+            format!("/{name}")
+        }
+    };
+    set_servers(position, settings, address, &mut table)?;
+    table.set("entry-points", script.as_str());
+    let mut handler = Handler::new(HandlerKind::Php, table);
+    // The rest of a path such as /index.php/a is PATH_INFO.
+    let begins = format!("^{}", escaped(&script));
+    let has_rest = matches!(&location.kind, Kind::Expression(pattern) if pattern.expression().starts_with(&begins))
+        || location.path().is_some_and(|path| path.starts_with(&script));
+    if !has_rest && matching.exact_path() != Some(&script) {
+        handler.rewrite = Some(script);
+    }
+    Ok(handler)
+}
+
+/// The servers of a folder of scripts, and the settings that all such folders of nginx have.
+fn set_servers<'tree>(
+    position: &Position<'_, 'tree>,
+    settings: &Scope<'tree>,
+    address: &str,
+    table: &mut Table,
+) -> Result<(), String> {
     match position.server.import.is_upstream(address) {
-        true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), &mut table)?,
+        true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), table)?,
         false if !is_server(address.trim_end_matches(':')) => {
             return Err(format!("{address} is not the address of a server"));
         }
@@ -137,10 +264,7 @@ fn php<'tree>(
     table.set("front-controller", "off");
     // nginx runs each script that its locations lead to.
     table.set("preset", "none");
-    if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
-        table.set("entry-points", path);
-    }
-    Ok(Handler::new(HandlerKind::Php, table))
+    Ok(())
 }
 
 /// The handler of a location whose `try_files` ends at a script that another location passes to php-fpm: the usual
@@ -178,11 +302,12 @@ pub(super) fn front_controller<'tree>(
     if files.entries.iter().any(|(key, _)| !["index", "listing"].contains(&key.as_str())) {
         return None;
     }
-    let path = format!("/{}", script.trim_start_matches('/'));
-    if fixed_script(&scripts.scope).is_some_and(|(folder, fixed)| folder.is_some() || fixed != path) {
+    let address = position.filled(pass.word(0).unwrap_or_default());
+    let address = address.literal()?;
+    if matches!(Script::of(position, &scripts.scope, pass), Script::Fixed(_)) {
         return None;
     }
-    let made = handler(position, location, pass, &scripts.scope, &Match::exact(&path), None);
+    let made = handler(position, scripts, (pass, address), &scripts.scope, &Match::all(), None);
     if let Ok(handler) = &made {
         // A route for files and scripts has the settings of both.
         let settings = |scope| {
@@ -213,121 +338,6 @@ pub(super) fn front_controller<'tree>(
         }
         handler
     }))
-}
-
-/// Variables that Serow sets as the protocol's usual file does.
-const USUAL: &[&str] = &[
-    "QUERY_STRING",
-    "REQUEST_METHOD",
-    "CONTENT_TYPE",
-    "CONTENT_LENGTH",
-    "SCRIPT_NAME",
-    "SCRIPT_FILENAME",
-    "REQUEST_URI",
-    "DOCUMENT_ROOT",
-    "SERVER_PROTOCOL",
-    "REQUEST_SCHEME",
-    "HTTPS",
-    "GATEWAY_INTERFACE",
-    "SERVER_SOFTWARE",
-    "REMOTE_ADDR",
-    "REMOTE_PORT",
-    "REMOTE_USER",
-    "SERVER_ADDR",
-    "SERVER_PORT",
-    "SERVER_NAME",
-    "REDIRECT_STATUS",
-    "PATH_INFO",
-    "UWSGI_SCHEME",
-    "SCGI",
-    "HTTP_PROXY",
-];
-
-const NOT_A_NAME: &str = "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME";
-
-const VALUES_OF_PHP: &str =
-    "values of php.ini stand in `ini` of `php` if Serow starts php-fpm, or in the pool of php-fpm";
-
-fn is_name(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// The field of a variable such as `HTTP_X-NAME`, which programs get with another name.
-fn field_with_hyphens(name: &str) -> Option<String> {
-    let field = name.strip_prefix("HTTP_")?.to_ascii_lowercase().replace('-', "_");
-    (!is_name(name) && is_name(&field)).then(|| super::condition::field_name(&field))
-}
-
-/// `fastcgi_param` and the like: those that the protocol's usual file sets are there anyway.
-fn variables<'tree>(
-    position: &Position<'_, 'tree>,
-    settings: &Scope<'tree>,
-    matching: &Match,
-    protocol: &str,
-    handler: &mut Handler,
-) {
-    let notes = position.notes();
-    let decided = position.server.with_decisions(&position.variables, settings);
-    let mut set = Vec::new();
-    for param in settings.nearest(&format!("{protocol}_param")) {
-        let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };
-        if ["PHP_VALUE", "PHP_ADMIN_VALUE"].contains(&name) {
-            notes.lost(param, VALUES_OF_PHP);
-            continue;
-        }
-        if ["DOCUMENT_URI", "PATH_TRANSLATED"].contains(&name) {
-            notes.no_line(param, "SCRIPT_NAME, PATH_INFO and SCRIPT_FILENAME say the same");
-            continue;
-        }
-        if name == "DOCUMENT_ROOT" && protocol != "fastcgi" {
-            notes.differs(param, "only PHP learns the folder: other applications that serve files know their own");
-            continue;
-        }
-        // `HTTPS on` for an application behind another proxy.
-        if USUAL.contains(&name) && !(name == "HTTPS" && value == "on") {
-            notes.no_line(param, "programs have this variable");
-            continue;
-        }
-        let with_hyphens = field_with_hyphens(name);
-        if !is_name(name) && with_hyphens.is_none() {
-            notes.lost(param, NOT_A_NAME);
-            continue;
-        }
-        match decided.resolve(&position.filled(value), Use::Message) {
-            Ok(value) if with_hyphens.is_some() => {
-                notes.differs(
-                    param,
-                    "the program gets it as a field of the request, whose variable has _ in place of -",
-                );
-                handler.fields.extend(with_hyphens.map(|field| (field, value.written())));
-            }
-            Ok(value) => {
-                notes.translated(param);
-                match name.strip_prefix("HTTP_") {
-                    Some("X_REAL_IP" | "X_FORWARDED_FOR" | "X_FORWARDED_PROTO" | "X_FORWARDED_HOST" | "HOST") => {
-                        notes
-                            .differs(param, "Serow says who the client is, and how it is connected, by its own fields");
-                    }
-                    Some(field) => {
-                        let field = super::condition::field_name(&field.to_ascii_lowercase());
-                        handler.fields.push((field, value.written()));
-                    }
-                    // A program does not know what the path of the route matched; a map of the path does.
-                    None => {
-                        let groups = matching.expression().filter(|_| value.names_group());
-                        let made =
-                            |pattern| position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
-                        let text = groups.map_or_else(|| value.written(), |pattern| format!("${}", made(pattern)));
-                        set.push((name.to_owned(), Value::Text(text)));
-                    }
-                }
-            }
-            Err(why) => notes.lost(param, why),
-        }
-    }
-    if !set.is_empty() {
-        handler.table.set("variables", Value::Table(set));
-    }
 }
 
 fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {

@@ -48,12 +48,26 @@ pub(super) fn handlers<'tree>(
     let url = position.variables.filled(&written);
     let had_variables = written.literal().is_none();
     let (address, path) = parts(&url);
-    if let Some(address) = address.literal() {
-        let handler = handler(position, location, settings, matching, address, path.as_ref(), had_variables, rewrite)?;
-        position.notes().translated(pass);
-        return Ok(vec![(matching.clone(), handler)]);
+    let mut handlers = Vec::new();
+    for (of_server, server) in addresses(position, matching, &address)? {
+        let had_variables = had_variables || of_server != *matching;
+        let (path, rewrite) = (path.as_ref(), rewrite.clone());
+        let handler = handler(position, location, settings, matching, &server, path, had_variables, rewrite)?;
+        handlers.push((of_server, handler));
     }
-    // A map with a fixed number of servers.
+    position.notes().translated(pass);
+    Ok(handlers)
+}
+
+/// The servers that a text can name, each with its requests: one, or those of a map with a fixed number.
+pub(super) fn addresses(
+    position: &Position<'_, '_>,
+    matching: &Match,
+    address: &Text,
+) -> Result<Vec<(Match, String)>, String> {
+    if let Some(address) = address.literal() {
+        return Ok(vec![(matching.clone(), address.to_owned())]);
+    }
     let (Some(name), scheme) = (address.variables().next(), address.leading()) else {
         return Err("the server has variables".to_owned());
     };
@@ -63,14 +77,12 @@ pub(super) fn handlers<'tree>(
             "the server depends on ${name}, which clients may choose: write a route with `when` for each server that is meant"
         ));
     };
-    position.notes().translated(pass);
     let of_server = |(value, server): (String, String)| {
-        let address = format!("{scheme}{server}");
-        let handler = handler(position, location, settings, matching, &address, path.as_ref(), true, rewrite.clone())?;
         let patterns = vec![super::condition::exact_pattern(&value)];
-        Ok((matching.and(Condition { kind: "variable", name: name.to_owned(), patterns }), handler))
+        let matching = matching.and(Condition { kind: "variable", name: name.to_owned(), patterns });
+        (matching, format!("{scheme}{server}"))
     };
-    values.into_iter().map(of_server).collect()
+    Ok(values.into_iter().map(of_server).collect())
 }
 
 /// The address, and the path behind it.

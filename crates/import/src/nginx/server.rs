@@ -27,6 +27,8 @@ pub(crate) struct Server<'a, 'tree> {
     /// All its locations, also those in others.
     pub(crate) locations: Vec<&'a Location<'tree>>,
     names: &'a [String],
+    /// The variables that locations set before they lead on to others, which get their values.
+    carried: Vec<(&'a Location<'tree>, &'tree str)>,
     /// The named locations that error pages lead to.
     error_locations: RefCell<Vec<String>>,
     /// The locations that take index files, by the names of the files: each location of thousands asks for them.
@@ -52,12 +54,18 @@ impl<'a, 'tree> Server<'a, 'tree> {
         root: &'a Location<'tree>,
         names: &'a [String],
     ) -> Self {
+        let locations = root.all();
+        let set = |location: &&'a Location<'tree>| {
+            let (location, names) = (*location, location.carried_variables());
+            names.into_iter().map(move |name| (location, name))
+        };
         Self {
             import,
             directive,
             scope: Rc::clone(scope),
             root,
-            locations: root.all(),
+            carried: locations.iter().flat_map(set).collect(),
+            locations,
             names,
             error_locations: RefCell::default(),
             index_takers: RefCell::default(),
@@ -220,6 +228,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
         Some(Folder { directive: Some(directive), path, is_alias: directive.name() == "alias" })
     }
 
+    /// The folder of the files of a block.
+    pub(crate) fn files_of(&self, scope: &Scope<'tree>) -> Folder<'tree> {
+        // nginx's default is the folder `html` beside its own.
+        let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
+        self.folder_of(scope).unwrap_or(default)
+    }
+
     /// The variables with which a request begins: those of `set` are empty until a `set` is reached.
     pub(crate) fn first_variables(&self) -> Variables {
         let mut variables = self.import.variables.borrow().clone();
@@ -232,6 +247,15 @@ impl<'a, 'tree> Server<'a, 'tree> {
                     _ => {}
                 }
             }
+        }
+        variables
+    }
+
+    /// The variables in a location to which others lead on: the values of those that they have set depend on the way there.
+    pub(crate) fn with_carried(&self, variables: &Variables, location: &Location<'tree>) -> Variables {
+        let mut variables = variables.clone();
+        for (other, name) in self.carried.iter().filter(|(other, _)| !std::ptr::eq(*other, location)) {
+            variables.lose(name, &format!("{} sets it, too, and leads on to other locations", other.directive.place));
         }
         variables
     }
@@ -255,9 +279,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         variables: &Variables,
         table: &mut Table,
     ) -> Result<Option<String>, String> {
-        // nginx's default is the folder `html` beside its own.
-        let default = Folder { directive: None, path: self.import.path("html"), is_alias: false };
-        let folder = self.folder_of(settings).unwrap_or(default);
+        let folder = self.files_of(settings);
         if let Some(directive) = folder.directive {
             self.notes().translated(directive);
         }

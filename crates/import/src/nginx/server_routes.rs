@@ -75,7 +75,12 @@ fn of_location<'a, 'tree>(
     if let Some(why) = &location.unreadable {
         return vec![Route::refusing(matching.clone(), format!("{}: {why}", location.directive.place))];
     }
-    let mut variables = server.with_folder(variables, &location.scope);
+    let variables = match depth {
+        0 => server.with_carried(variables, location),
+        // A named location has the variables of those that lead there.
+        _ => variables.clone(),
+    };
+    let mut variables = server.with_folder(&variables, &location.scope);
     name_groups(location, &mut variables);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));

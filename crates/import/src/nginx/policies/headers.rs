@@ -38,16 +38,13 @@ pub(crate) fn set<'tree>(
             Ok(value) => {
                 server.notes().translated(field);
                 let value = on_one_line(server, field, value.written());
-                if value.is_empty() {
-                    // An empty value takes the file's own away, and adds no other field.
-                    if REPLACING.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-                        rules.push(removal(name));
-                    }
-                    continue;
-                }
                 // As in nginx, they take the place of the file's own.
                 if REPLACING.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-                    rules.push(rule("set", name, value, field.word(2) != Some("always")));
+                    let action = if value.is_empty() { "remove" } else { "set" };
+                    rules.push(rule(action, name, value, field.word(2) != Some("always")));
+                    continue;
+                }
+                if value.is_empty() {
                     continue;
                 }
                 let is_repeated = always.iter().any(|(other, _): &(String, Value)| other.eq_ignore_ascii_case(name));
@@ -127,7 +124,10 @@ fn is_set_elsewhere<'tree>(
 }
 
 fn rule(action: &str, name: &str, value: String, only_success: bool) -> Value {
-    let mut rule = vec![(action.to_owned(), Value::Text(name.to_owned())), ("value".to_owned(), Value::Text(value))];
+    let mut rule = vec![(action.to_owned(), Value::Text(name.to_owned()))];
+    if action != "remove" {
+        rule.push(("value".to_owned(), Value::Text(value)));
+    }
     if only_success {
         rule.push(("status".to_owned(), Value::list(["2xx".to_owned(), "3xx".to_owned()])));
     }
