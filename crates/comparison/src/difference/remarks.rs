@@ -130,6 +130,8 @@ fn concerns(directive: &Directive, part: &str) -> bool {
         (None, name) => match part {
             // nginx sends no parts of responses that it changes.
             "status" if name == "sub_filter" => true,
+            // A decision of another server that is cached.
+            "origin" if name == "proxy_cache" => true,
             "status" | "response" | "body" | "location" | "origin" => STEPS.contains(&name),
             "cache-control" | "expires" => name == "expires" || name == "add_header" && names(part),
             // A page for folders without an index file has fields of its own.

@@ -1,6 +1,9 @@
 //! Directives that need no line in Serow's settings, and those that have no counterpart.
 
-use crate::{grammar::directive::Directive, report::Notes};
+use crate::{
+    grammar::directive::Directive,
+    report::{Notes, Outcome},
+};
 
 /// Notes the outcome of all directives about which nothing is noted yet.
 pub(crate) fn note_rest(notes: &Notes, directives: &[Directive]) {
@@ -14,6 +17,9 @@ pub(crate) fn note_rest(notes: &Notes, directives: &[Directive]) {
 
 fn note(notes: &Notes, directive: &Directive) {
     let name = directive.name();
+    if let Some(outcome) = of_value(name, directive.word(0).unwrap_or_default()) {
+        return notes.add(directive, outcome);
+    }
     if let Some((_, why)) = WITHOUT_LINE.iter().find(|(names, _)| names.contains(&name)) {
         return without_line(notes, directive, why);
     }
@@ -28,6 +34,20 @@ fn note(notes: &Notes, directive: &Directive) {
     }
     if !directive.children().is_empty() {
         notes.lost_with_all(directive, "the import does not know it");
+    }
+}
+
+/// The outcome of a directive that Serow's own behaviour is like, except with this value.
+fn of_value(name: &str, value: &str) -> Option<Outcome> {
+    let differs = |why: &str| Some(Outcome::Differs(why.to_owned()));
+    let lost = |why: &str| Some(Outcome::Lost(why.to_owned()));
+    match (name, value.to_ascii_lowercase().as_str()) {
+        ("merge_slashes", "off") => differs("Serow compares paths in which several slashes are one"),
+        ("max_ranges", "0") => differs("ranges of files are sent all the same"),
+        ("charset", "utf-8" | "off" | "utf8") => None,
+        ("charset", _) => lost("Serow names no character encoding other than utf-8"),
+        ("client_body_in_file_only", "on" | "clean") => lost("programs do not get the body of a request as a file"),
+        _ => None,
     }
 }
 
@@ -47,7 +67,11 @@ const DIFFERING: &[(&[&str], &str)] = &[
 
 /// The reason why a directive has no counterpart in Serow.
 pub(crate) fn without_counterpart(name: &str) -> Option<&'static str> {
-    if name.contains("_by_lua") {
+    let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    if starts(&["vhost_traffic_", "ipscrub_", "more_", "pagespeed", "headers_more", "modsecurity"]) {
+        return Some(OTHER_MODULE);
+    }
+    if name.contains("_by_lua") || name.starts_with("lua_") {
         return Some("Lua of OpenResty has no translation: docs/scripts.md explains Serow's scripts in Lua");
     }
     WITHOUT_COUNTERPART.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
@@ -276,12 +300,20 @@ const WITHOUT_LINE: &[(&[&str], &str)] = &[
             "allow",
             "deny",
             "autoindex",
+            "autoindex_exact_size",
+            "autoindex_format",
+            "autoindex_localtime",
+            "disable_symlinks",
+            "limit_except",
+            "auth_request",
             "set",
             "satisfy",
         ],
         "nothing here depends on it",
     ),
 ];
+
+const OTHER_MODULE: &str = "it is a directive of a module that nginx itself does not have";
 
 const WITHOUT_COUNTERPART: &[(&[&str], &str)] = &[
     (&["stream"], "Serow passes HTTP on, not TCP and UDP"),
@@ -341,7 +373,9 @@ const WITHOUT_COUNTERPART: &[(&[&str], &str)] = &[
             "vhost_traffic_status",
             "vhost_traffic_status_zone",
         ],
-        "it is a directive of a module that nginx itself does not have",
+        OTHER_MODULE,
     ),
+    (&["auth_delay"], "a wrong password has no delay: bound the number of attempts with `limits`"),
+    (&["http", "events"], "it stands in another block, where nginx refuses it"),
     (&["include"], "the file is missing"),
 ];

@@ -46,6 +46,10 @@ impl Condition {
         if let Some(last) = words.last_mut() {
             *last = last.strip_suffix(')').ok_or("the condition has no parenthesis at its end")?;
         }
+        let is_of_file = words.first().is_some_and(|sign| sign.trim_start_matches('!').starts_with('-'));
+        if is_of_file && words.last().is_some_and(|last| last.is_empty()) {
+            words.pop();
+        }
         let words: Vec<&str> = {
             let count = words.len();
             let kept = words.into_iter().enumerate();

@@ -424,8 +424,11 @@ impl<'tree> Content<'_, 'tree> {
             return Ok(());
         };
         let text = variables.resolve(text, Use::Message)?.with_single_slashes();
+        let folder = variables.resolve(&Text::of(&folder.path), Use::Message)?;
+        let folder =
+            folder.literal().ok_or("Serow's folders have no variables in their path: write a route for each")?;
         let mut path = Text::default();
-        path.push_literal(folder.path.trim_end_matches('/'));
+        path.push_literal(folder.trim_end_matches('/'));
         let has_slash = match text.parts.first() {
             Some(Part::Literal(literal)) => literal.starts_with('/'),
             Some(Part::Variable(name)) => name == "uri",
@@ -436,7 +439,7 @@ impl<'tree> Content<'_, 'tree> {
         }
         path.push_text(&text);
         let mut handler = Handler::new(HandlerKind::Files, Table::default());
-        handler.table.set("root", folder.path.as_str());
+        handler.table.set("root", folder);
         policies::files::set(server, self.scope(), &mut handler.table);
         handler.rewrite = Some(format!("{}{}", if has_slash { "" } else { "/" }, text.written()));
         let existing = matching.and(matching::Condition::unnamed("file", vec![path.written()]));

@@ -165,6 +165,12 @@ impl<'a, 'tree> Flow<'a, 'tree> {
 
     /// Variables that are set if a condition holds: maps whose value is the former one otherwise.
     fn conditional_set(&mut self, condition: &Condition, inner: &Scope<'tree>) -> Result<(), String> {
+        if let Test::Exists { negated, .. } = condition.test {
+            return match negated && self.are_folders_in_place_of(condition, inner) {
+                true => Ok(()),
+                false => Err("a variable that depends on a file has no translation".to_owned()),
+            };
+        }
         for directive in inner.directives {
             let (Some(name), Some(value)) = (directive.word(0), directive.word(1)) else { continue };
             let name = name.trim_start_matches('$');
@@ -185,6 +191,22 @@ impl<'a, 'tree> Flow<'a, 'tree> {
             self.position.variables.set(name, Text::of(&format!("${made}")));
         }
         Ok(())
+    }
+
+    /// Whether these variables are only other folders for the case that the folder which they name is not there, as in
+    /// `set $root /a; if (!-d /a) { set $root /b; }`: that folder is taken then.
+    fn are_folders_in_place_of(&self, condition: &Condition, inner: &Scope<'tree>) -> bool {
+        let Some(folder) = condition.operand.literal() else { return false };
+        let names_it = |name: &str| self.position.variables.text_of(name).and_then(Text::literal) == Some(folder);
+        let is_other = |set: &Directive| set.word(0).is_some_and(|name| names_it(name.trim_start_matches('$')));
+        let are_others = inner.directives.iter().all(is_other);
+        if are_others {
+            for set in inner.directives {
+                let why = format!("{folder} is taken to be there: this folder in its place has no translation");
+                self.position.notes().lost(set, why);
+            }
+        }
+        are_others
     }
 
     /// The text that a condition compares.
@@ -372,7 +394,7 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                 );
             }
             (_, None) => {
-                if server.has_internal() {
+                if server.may_be_internal(&path) {
                     let why = "a rewrite of the server does not lead to internal locations, as it does in nginx";
                     notes.differs(directive, why);
                 }

@@ -230,16 +230,33 @@ const UNCHANGED: &[(&str, &str)] = &[
     ("proxy_method", "the server gets the method of the request"),
 ];
 
+/// Directives about connections to servers and their requests that Serow does not have, with the reason.
+const WITHOUT_COUNTERPART: &[(&str, &str)] = &[
+    ("proxy_set_body", "the server gets the body of the request"),
+    ("proxy_bind", "the system chooses the address of connections to servers"),
+    ("proxy_limit_rate", "responses of servers are read as fast as clients take them"),
+];
+
+fn note_unchanged(position: &Position<'_, '_>, settings: &Scope<'_>) {
+    for (name, why) in UNCHANGED {
+        if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
+            position.notes().differs(directive, *why);
+        }
+    }
+    for (name, why) in WITHOUT_COUNTERPART {
+        let is_off = |directive: &&Directive| matches!(directive.word(0), Some("off" | "0"));
+        if let Some(directive) = settings.nearest_one(name).filter(|directive| !is_off(directive)) {
+            position.notes().lost(directive, *why);
+        }
+    }
+}
+
 /// Fields of requests and responses.
 fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
     let table = &mut handler.table;
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
-    for (name, why) in UNCHANGED {
-        if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
-            notes.differs(directive, *why);
-        }
-    }
+    note_unchanged(position, settings);
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {

@@ -90,6 +90,10 @@ fn redirect_text(position: &Position<'_, '_>, directive: &Directive, target: &Te
         ["host", "scheme", "request_uri", "uri"].contains(&name) || server.import.map_values(name).is_some()
     };
     if let Some(name) = host.variables().find(|name| !may_choose(name)) {
+        if matches!(text.parts.as_slice(), [Part::Variable(first), Part::Literal(next), ..] if first == name && next.starts_with("://"))
+        {
+            return Err(format!("the scheme of the target comes from ${name}: write https in its place"));
+        }
         return Err(format!("${name} would choose the host that clients are sent to, which they may do themselves"));
     }
     Ok(text.written().trim().replace('*', "%2A"))

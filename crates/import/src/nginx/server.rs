@@ -105,6 +105,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
         self.locations.iter().any(|location| location.scope.own_one("internal").is_some())
     }
 
+    /// Whether a path may be that of an internal location: one with variables may be any.
+    pub(crate) fn may_be_internal(&self, path: &str) -> bool {
+        let path = path.split('?').next().unwrap_or_default();
+        let is_internal = |location: &Location<'tree>| location.scope.own_one("internal").is_some();
+        self.has_internal() && (path.contains('$') || self.script_location(path).is_some_and(is_internal))
+    }
+
     /// Whether the server has rewrites of its own, which look at the path.
     pub(crate) fn has_path_steps(&self) -> bool {
         let looks_at_path =
@@ -258,7 +265,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let mut variables = variables.clone();
         if let Some(folder) = self.folder_of(scope) {
             for name in ["document_root", "realpath_root"] {
-                variables.set(name, Text::of(&folder.path));
+                variables.set(name, variables.filled(&Text::of(&folder.path)));
             }
         }
         variables
@@ -301,8 +308,8 @@ impl<'a, 'tree> Server<'a, 'tree> {
     pub(crate) fn path_text(&self, text: &Text, scope: &Scope<'tree>, variables: &Variables) -> Result<String, String> {
         let folder = self.folder_of(scope).map(|folder| folder.path);
         let path = text.replaced(|name| match (name, &folder) {
-            ("request_filename", Some(folder)) => Ok(Some(Text::of(&format!("{folder}$uri")))),
-            ("document_root" | "realpath_root", Some(folder)) => Ok(Some(Text::of(folder))),
+            ("request_filename", Some(folder)) => Ok(Some(variables.filled(&Text::of(&format!("{folder}$uri"))))),
+            ("document_root" | "realpath_root", Some(folder)) => Ok(Some(variables.filled(&Text::of(folder)))),
             _ => variables.resolve_one(name, Use::Message).map(Some),
         })?;
         Ok(path.written())

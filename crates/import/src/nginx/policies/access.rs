@@ -264,7 +264,7 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
     if !set.is_empty() {
         auth.push(("set-header".to_owned(), Value::texts(set)));
     }
-    decision_cache(server, &location.scope, &mut auth);
+    decision_cache(server, request, &location.scope, &mut auth);
     let [copied, answered] = copied_fields(server, settings);
     if !copied.is_empty() {
         auth.push(("copy".to_owned(), Value::list(copied)));
@@ -277,7 +277,7 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
 }
 
 /// `proxy_cache` of the location that decides: how long a permission counts, and on which fields it depends.
-fn decision_cache(server: &Server<'_, '_>, settings: &Scope<'_>, auth: &mut Vec<(String, Value)>) {
+fn decision_cache(server: &Server<'_, '_>, request: &Directive, settings: &Scope<'_>, auth: &mut Vec<(String, Value)>) {
     let Some(zone) = settings.nearest_one("proxy_cache").filter(|zone| zone.word(0) != Some("off")) else { return };
     let is_of_success =
         |statuses: &[&str]| statuses.is_empty() || statuses.iter().any(|status| *status == "200" || *status == "any");
@@ -292,6 +292,7 @@ fn decision_cache(server: &Server<'_, '_>, settings: &Scope<'_>, auth: &mut Vec<
             .notes()
             .differs(zone, "the server that decides is asked for each request: `cache` of `forward-auth`");
     };
+    server.notes().differs(request, "cached permissions count for the same client and path only");
     server.notes().differs(zone, "a permission counts for the same client and path only, and refusals are not cached");
     auth.push(("cache".to_owned(), Value::Text(written_duration(age * 1000))));
     let Some(key) = settings.nearest_one("proxy_cache_key") else { return };
