@@ -274,6 +274,7 @@ fn context(
         lists: is_on("autoindex"),
         limits_methods: !nearest("limit_except").is_empty(),
         limits_requests: !nearest("limit_req").is_empty() || !nearest("limit_conn").is_empty(),
+        ends_at_script: last.is_some_and(|last| last.contains(".php")),
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         leads_on: candidates.iter().any(|candidate| !candidate.starts_with("$uri") && !candidate.starts_with('=')),
         tries_folders: candidates.iter().any(|candidate| candidate.ends_with("$uri/")),

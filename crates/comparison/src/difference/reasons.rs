@@ -21,6 +21,8 @@ pub(in super::super) struct Context {
     pub(in super::super) limits_requests: bool,
     /// Whether the last candidate of `try_files` is a page.
     pub(in super::super) ends_at_page: bool,
+    /// Whether the last candidate of `try_files` is a script.
+    pub(in super::super) ends_at_script: bool,
     /// Whether a candidate of `try_files` is another path or a named location.
     pub(in super::super) leads_on: bool,
     /// Whether a candidate of `try_files` is a folder.

@@ -15,7 +15,7 @@ use super::{
     route::{Route, highest_group},
     scope::Scope,
     server_routes,
-    text::{Text, Use},
+    text::{Part, Text, Use},
 };
 use crate::grammar::directive::Directive;
 
@@ -321,7 +321,13 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         is_last: bool,
     ) -> Next {
         let (Some(expression), Some(target)) = (directive.word(0), directive.word(1)) else { return Next::GoesOn };
-        let (expression, target) = redirects::with_slash(expression, &self.position.filled(target));
+        let own_groups = Pattern::new(expression, false).map(|pattern| pattern.group_names()).unwrap_or_default();
+        let numbered = Text::of(target).replaced(|name| {
+            let group = own_groups.iter().find(|(own, _)| own == name);
+            Ok(group.map(|(_, number)| Text { parts: vec![Part::Variable(number.to_string())] }))
+        });
+        let target = self.position.variables.filled(&numbered.unwrap_or_default());
+        let (expression, target) = redirects::with_slash(expression, &target);
         let pattern = match Pattern::new(&expression, false) {
             Ok(pattern) => pattern,
             Err(why) => {

@@ -61,24 +61,35 @@ fn end_of_group(text: &str) -> Option<usize> {
 /// An expression in which `(?!text)` before an end that matches anything is spelled out: `/\.(?!well-known)` matches a dot
 /// that no `well-known` follows.
 pub(super) fn spelled_out(expression: &str) -> String {
-    let Some((before, behind)) = expression.split_once("(?!") else { return expression.to_owned() };
-    let Some((excluded, rest)) = behind.split_once(')') else { return expression.to_owned() };
-    if !matches!(rest, "" | ".*" | ".*$" | "(.*)" | "(.*)$") || before.contains("(?!") {
-        return expression.to_owned();
+    spelled(expression).unwrap_or_else(|| expression.to_owned())
+}
+
+fn spelled(expression: &str) -> Option<String> {
+    let (before, behind) = expression.split_once("(?!")?;
+    let (excluded, rest) = behind.split_once(')')?;
+    if before.contains("(?!") {
+        return None;
     }
-    let alternatives: Option<Vec<String>> = excluded.split('|').map(literal_of).collect();
-    match alternatives {
-        Some(texts) if texts.iter().all(|text| text.is_ascii() && !text.is_empty()) => {
-            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            let group = if rest.starts_with("(.*)") { ("(", ".*)") } else { ("(?:", ")") };
-            let other = other_beginnings(&texts);
-            match group.0 {
-                "(" => format!("{before}((?:{other}){}", group.1),
-                _ => format!("{before}(?:{other})"),
-            }
+    let texts = excluded.split('|').map(literal_of).collect::<Option<Vec<_>>>()?;
+    if texts.iter().any(|text| !text.is_ascii() || text.is_empty()) {
+        return None;
+    }
+    let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let other = other_beginnings(&texts);
+    match rest {
+        "" | ".*" | ".*$" => Some(format!("{before}(?:{other})")),
+        "(.*)" | "(.*)$" => Some(format!("{before}((?:{other}).*)")),
+        _ => {
+            let behind_anything = rest.strip_prefix(".*").filter(|behind| ends_with_group(behind))?;
+            Some(format!("{before}(?:{other}).*{behind_anything}"))
         }
-        _ => expression.to_owned(),
     }
+}
+
+/// Whether an alternative ends where this text begins, and the whole expression with its group.
+fn ends_with_group(text: &str) -> bool {
+    let behind = end_of_group(text).filter(|_| text.starts_with(['|', ')'])).and_then(|end| text.get(end + 1..));
+    behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('$'))
 }
 
 /// An expression for texts that begin with none of these: the end, another first letter, or one of the first letters and
@@ -110,6 +121,19 @@ mod tests {
         assert_eq!(split(r"^/x(?!\.json$|[)])(.*)$"), pair("^/x(.*)$", r"^/x(?:\.json$|[)])"));
         for without_equal in [r"/x(?!a)b", r"^/.*(?!a)b", r"^/(api(?!-docs$)|socket)", r"^/x(?!a)b|c", "^/(?!a"] {
             assert_eq!(split(without_equal), None, "{without_equal}");
+        }
+    }
+
+    #[test]
+    fn texts_that_do_not_follow_are_spelled_out() {
+        for (expression, expected) in [
+            (r"/\.(?!ab)", r"/\.(?:$|[^a]|a(?:$|[^b]))"),
+            (r"^/(\.(?!a).*|b)$|c", r"^/(\.(?:$|[^a]).*|b)$|c"),
+            (r"^/(?!a)(.*)$", "^/((?:$|[^a]).*)"),
+            (r"^/(?!a).*b", r"^/(?!a).*b"),
+            (r"^/(x(?!a).*|b)c", r"^/(x(?!a).*|b)c"),
+        ] {
+            assert_eq!(spelled_out(expression), expected);
         }
     }
 

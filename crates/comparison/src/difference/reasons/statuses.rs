@@ -37,13 +37,6 @@ pub(super) fn reason(nginx: &str, serow: &str, request: &Request, context: Conte
             Some("a folder without an index is for the fallback of `try_files`, too")
         }
         ("206", "200") if context.lists && path.ends_with('/') => Some("a listing is sent as a whole"),
-        ("200" | "206" | "304", "403" | "404") if path.ends_with(".php") && !context.is_of_origin => {
-            Some("the source of scripts is not sent")
-        }
-        ("200", "404") if (path.contains(".php") || context.is_script) && context.is_of_origin => Some(MISSING_SCRIPT),
-        ("200" | "206", "404") if path.ends_with('/') && context.indexes_scripts && !context.is_of_origin => {
-            Some("the source of scripts is not sent")
-        }
         ("403", "200") if path.ends_with('/') && context.is_of_serows_origin => {
             Some("a folder without an index is for the front controller, too")
         }
@@ -62,12 +55,29 @@ pub(super) fn reason(nginx: &str, serow: &str, request: &Request, context: Conte
         ("404", "200") if context.caches && request.accelerated().is_some() => {
             Some("each cache has its own keys: nginx's is the address of the upstream")
         }
-        _ => status_of_method(nginx, serow, request, context),
+        _ => of_script(nginx, serow, path, context).or_else(|| of_method(nginx, serow, request, context)),
+    }
+}
+
+/// The reason for another status where scripts are.
+fn of_script(nginx: &str, serow: &str, path: &str, context: Context) -> Option<&'static str> {
+    match (nginx, serow) {
+        ("200" | "206" | "304", "500") if context.ends_at_script && !context.is_of_origin => {
+            Some("the source of scripts is not sent")
+        }
+        ("200" | "206" | "304", "403" | "404") if path.ends_with(".php") && !context.is_of_origin => {
+            Some("the source of scripts is not sent")
+        }
+        ("200", "404") if (path.contains(".php") || context.is_script) && context.is_of_origin => Some(MISSING_SCRIPT),
+        ("200" | "206", "404") if path.ends_with('/') && context.indexes_scripts && !context.is_of_origin => {
+            Some("the source of scripts is not sent")
+        }
+        _ => None,
     }
 }
 
 /// The reason for another status of a request with a method that files do not have.
-fn status_of_method(nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
+fn of_method(nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
     let path = request.path();
     let changes = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS");
     match (nginx, serow) {
