@@ -156,6 +156,13 @@ fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str, variables: &Vari
         return Err(format!("@{name} leads to other locations, which a page of an error does not"));
     }
     for route in &mut routes {
+        // nginx counts a request once.
+        ["limits", "max-requests-per-client"].iter().for_each(|key| _ = route.table.remove(key));
+        if policies::access::KEYS.iter().any(|key| route.table.get(key).is_some()) {
+            let why = "access control of a location for error pages has no translation";
+            server.notes().lost(server.named(name)?.directive, why);
+            *route = Route::refusing(route.matching.clone(), format!("@{name}: {why}"));
+        }
         route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
         make_internal(route);
     }
