@@ -19,11 +19,11 @@ const DEEPEST_NAMES: usize = 10;
 
 /// The routes of a server: of its paths, and those of the named locations that its error pages lead to.
 pub(super) fn of_server<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
-    let mut routes = of_paths(server);
+    let (mut routes, variables) = of_paths(server);
     // The routes of one of them can have error pages, too.
     let mut number = 0;
     while let Some(name) = server.error_location(number) {
-        match named_for_errors(server, &name) {
+        match named_for_errors(server, &name, &variables) {
             Ok(more) => routes.extend(more),
             Err(why) => server.notes().lost(server.directive, why),
         }
@@ -32,14 +32,15 @@ pub(super) fn of_server<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
     routes
 }
 
-fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
+/// The routes of the paths of a server, and the variables that all its locations have.
+fn of_paths<'a>(server: &'a Server<'a, '_>) -> (Vec<Route>, Variables) {
     let variables = server.with_folder(&server.first_variables(), &server.scope);
     let mut flow = Flow::new(Position { server, variables }, None);
     let reaches_locations = flow.run(&server.scope, &Match::all());
     let (mut routes, position) = (flow.routes, flow.position);
     if !reaches_locations {
         server.locations.iter().for_each(|location| server.unreached(location.directive));
-        return routes;
+        return (routes, position.variables);
     }
     for choice in server.root.order() {
         match choice {
@@ -61,7 +62,7 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> Vec<Route> {
             }
         }
     }
-    routes
+    (routes, position.variables)
 }
 
 /// The routes of a location for these requests.
@@ -149,12 +150,19 @@ pub(super) fn append_named(flow: &mut Flow<'_, '_>, name: &str, matching: &Match
 }
 
 /// The routes of a named location that error pages lead to.
-fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str) -> Result<Vec<Route>, String> {
-    let mut routes = of_location(server, server.named(name)?, &Match::all(), &server.first_variables(), 1);
+fn named_for_errors<'a>(server: &'a Server<'a, '_>, name: &str, variables: &Variables) -> Result<Vec<Route>, String> {
+    let mut routes = of_location(server, server.named(name)?, &Match::all(), variables, 1);
     if routes.iter().any(Route::restarts) {
         return Err(format!("@{name} leads to other locations, which a page of an error does not"));
     }
     for route in &mut routes {
+        // nginx counts a request once.
+        ["limits", "max-requests-per-client"].iter().for_each(|key| _ = route.table.remove(key));
+        if policies::access::KEYS.iter().any(|key| route.table.get(key).is_some()) {
+            let why = "access control of a location for error pages has no translation";
+            server.notes().lost(server.named(name)?.directive, why);
+            *route = Route::refusing(route.matching.clone(), format!("@{name}: {why}"));
+        }
         route.table.entries.insert(0, ("name".to_owned(), Value::Text(name.to_owned())));
         make_internal(route);
     }
