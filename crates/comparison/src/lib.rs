@@ -259,7 +259,7 @@ fn context(
     let is_known_host = known.contains(request.host.as_str())
         || known.iter().any(|name| name.starts_with(['~', '*', '.']) || name.ends_with(".*"))
             && request.host != requests::UNKNOWN;
-    let candidates: Vec<&str> = nearest("try_files").iter().flat_map(|directive| directive.texts()).collect();
+    let candidates: Vec<&str> = nearest("try_files").first().iter().flat_map(|directive| directive.texts()).collect();
     let last = candidates.last();
     let status = |side: Side<'_>| match side.outcome {
         Outcome::Answered(answer) => answer.status,
@@ -277,7 +277,6 @@ fn context(
         ends_at_script: last.is_some_and(|last| last.contains(".php")),
         ends_at_page: last.is_some_and(|last| last.contains(".html")),
         leads_on: candidates.iter().any(|candidate| !candidate.starts_with("$uri") && !candidate.starts_with('=')),
-        tries_folders: candidates.iter().any(|candidate| candidate.ends_with("$uri/")),
         tries_files: !candidates.is_empty(),
         is_folder_without_index: candidates.iter().any(|candidate| candidate.ends_with("$uri/"))
             && location.is_some_and(|location| is_folder_without_index(location, request.path())),
@@ -317,7 +316,7 @@ const CACHES: &[&str] = &["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_c
 /// Whether a path is a folder of the location that has no index.
 fn is_folder_without_index(location: &Location<'_>, path: &str) -> bool {
     let Some((root, false)) = location.folder() else { return false };
-    let folder = Path::new(root).join(path.trim_start_matches('/'));
+    let folder = Path::new(&rehearsal::with_values(root, location)).join(path.trim_start_matches('/'));
     let mut names: Vec<&str> = location.nearest("index").iter().flat_map(|directive| directive.texts()).collect();
     if names.is_empty() {
         names.push("index.html");

@@ -7,7 +7,10 @@ mod passing;
 mod paths;
 mod samples;
 
-pub(super) use self::{paths::lines_of_nginx, samples::FILES as SAMPLES};
+pub(super) use self::{
+    paths::lines_of_nginx,
+    samples::{FILES as SAMPLES, with_values},
+};
 
 use std::{
     collections::BTreeMap,

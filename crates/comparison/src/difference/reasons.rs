@@ -25,8 +25,6 @@ pub(in super::super) struct Context {
     pub(in super::super) ends_at_script: bool,
     /// Whether a candidate of `try_files` is another path or a named location.
     pub(in super::super) leads_on: bool,
-    /// Whether a candidate of `try_files` is a folder.
-    pub(in super::super) tries_folders: bool,
     /// Whether the location has `try_files`.
     pub(in super::super) tries_files: bool,
     /// Whether `try_files` looks for folders, and the path is one without an index.

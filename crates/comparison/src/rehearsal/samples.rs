@@ -94,7 +94,7 @@ fn scripts_of(location: &sites::Location<'_>) -> Vec<String> {
 }
 
 /// A path with the values that `set` gives its variables.
-fn with_values(path: &str, location: &sites::Location<'_>) -> String {
+pub(crate) fn with_values(path: &str, location: &sites::Location<'_>) -> String {
     let mut path = path.to_owned();
     for block in location.around.iter().rev() {
         for set in block.children().iter().filter(|inner| inner.name() == "set") {

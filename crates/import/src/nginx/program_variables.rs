@@ -109,9 +109,10 @@ fn of_script(position: &Position<'_, '_>, param: &Directive, (name, value): (&st
         "SCRIPT_FILENAME" => true,
         "DOCUMENT_ROOT" => {
             let folder = filled.literal().map(|folder| folder.trim_end_matches('/').to_owned());
-            value.trim_end_matches('/') == "$document_root"
-                || value == "$realpath_root"
-                || folder == text("root-in-php").or_else(|| text("root"))
+            match folder {
+                Some(folder) => [text("root-in-php"), text("root")].contains(&Some(folder)),
+                None => matches!(filled.variable(), Some("document_root" | "realpath_root")),
+            }
         }
         "SCRIPT_NAME" => match filled.literal() {
             Some(literal) => {

@@ -132,19 +132,6 @@ fn handler<'tree>(
     Ok(handler)
 }
 
-/// The script that SCRIPT_FILENAME names for all requests: its folder, unless it is that of the location, and its path in it.
-fn fixed_script(settings: &Scope<'_>) -> Option<(Option<String>, String)> {
-    let name = script_name(settings).filter(|name| name.ends_with(".php"))?;
-    let below = ["$document_root", "$realpath_root"].iter().find_map(|root| name.strip_prefix(root));
-    match below {
-        Some(path) => (path.starts_with('/') && !path.contains('$')).then(|| (None, path.to_owned())),
-        None => {
-            let (folder, script) = name.rsplit_once('/').filter(|_| name.starts_with('/') && !name.contains('$'))?;
-            Some((Some(folder.to_owned()), format!("/{script}")))
-        }
-    }
-}
-
 /// The value of SCRIPT_FILENAME.
 fn script_name<'tree>(settings: &Scope<'tree>) -> Option<&'tree str> {
     let params = settings.nearest("fastcgi_param");
@@ -163,13 +150,11 @@ fn php<'tree>(
         return fixed(position, location, settings, (matching, file), address);
     }
     let mut table = Table::default();
-    let fixed = fixed_script(settings).and_then(|(folder, _)| folder);
-    let folder = position.server.folder_of(settings).filter(|_| fixed.is_none());
+    let folder = position.server.folder_of(settings);
     // php-fpm in a container has another path than nginx: SCRIPT_FILENAME begins with it then.
     let in_php = script_name(settings)
         .map(|name| position.filled(name).leading().trim_end_matches('/').to_owned())
         .filter(|start| start.starts_with('/'));
-    let in_php = fixed.or(in_php);
     match (&folder, &in_php) {
         (Some(folder), _) if folder.is_alias => {
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
@@ -180,10 +165,11 @@ fn php<'tree>(
         (None, Some(start)) => table.set("root", start.as_str()),
         (None, None) => return Err("there is no `root` for the scripts".to_owned()),
     }
-    if let (Some(folder), Some(start)) = (&folder, &in_php)
-        && folder.path.trim_end_matches('/') != start
+    let path = folder.map(|folder| position.filled(&folder.path).written().trim_end_matches('/').to_owned());
+    if let (Some(path), Some(start)) = (&path, &in_php)
+        && path != start
     {
-        let is_below = start.strip_prefix(folder.path.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
+        let is_below = start.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'));
         table.set(if is_below { "root" } else { "root-in-php" }, start.as_str());
     }
     set_servers(position, settings, address, &mut table)?;
@@ -213,17 +199,10 @@ fn fixed<'tree>(
             script
         }
         None => {
-            // php-fpm in a container has another path than nginx.
             let (start, name) = file.rsplit_once('/').filter(|(start, _)| start.starts_with('/')).ok_or_else(|| {
                 format!("SCRIPT_FILENAME {file} is not a whole path: write `$document_root` before it")
             })?;
-            match &folder {
-                Some(_) => {
-                    position.server.set_folder(location, settings, &position.variables, &mut table)?;
-                    table.set("root-in-php", start);
-                }
-                None => table.set("root", start),
-            }
+            table.set("root", start);
             format!("/{name}")
         }
     };
@@ -291,9 +270,7 @@ pub(super) fn front_controller<'tree>(
     if own.path != folder.path || own.is_alias || folder.is_alias {
         return None;
     }
-    let is_exact = scripts.is_exact();
-    let has_steps = ["if", "rewrite", "return", "set"].iter().any(|step| scripts.scope.own_one(step).is_some());
-    if has_steps {
+    if ["if", "rewrite", "return", "set"].iter().any(|step| scripts.scope.own_one(step).is_some()) {
         return None;
     }
     // The files of `php` have no freshness and media types of their own.
@@ -304,10 +281,12 @@ pub(super) fn front_controller<'tree>(
     }
     let address = position.filled(pass.word(0).unwrap_or_default());
     let address = address.literal()?;
-    if matches!(Script::of(position, &scripts.scope, pass), Script::Fixed(_)) {
+    let path = format!("/{}", script.trim_start_matches('/'));
+    let whole = format!("{}{path}", folder.path.trim_end_matches('/'));
+    if matches!(Script::of(position, &scripts.scope, pass), Script::Fixed(file) if file != whole) {
         return None;
     }
-    let made = handler(position, scripts, (pass, address), &scripts.scope, &Match::all(), None);
+    let made = handler(position, scripts, (pass, address), &scripts.scope, &Match::exact(&path), None);
     if let Ok(handler) = &made {
         // A route for files and scripts has the settings of both.
         let settings = |scope| {
@@ -333,7 +312,7 @@ pub(super) fn front_controller<'tree>(
                 "the front controller also gets the query of the request, which nginx drops here",
             );
         }
-        if is_exact {
+        if scripts.is_exact() {
             handler.table.set("entry-points", script);
         }
         handler

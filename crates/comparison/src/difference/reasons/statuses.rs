@@ -40,9 +40,6 @@ pub(super) fn reason(nginx: &str, serow: &str, request: &Request, context: Conte
         ("403", "200") if path.ends_with('/') && context.is_of_serows_origin => {
             Some("a folder without an index is for the front controller, too")
         }
-        ("403", "200") if path.ends_with('/') && context.tries_folders && context.leads_on => {
-            Some("a folder without an index is for the last candidate of `try_files`, too")
-        }
         ("200", "206") if context.caches => {
             Some("a part of a stored response is sent, also if the origin sends no parts (RFC 9110 §14.2)")
         }
