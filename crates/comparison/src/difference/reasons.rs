@@ -49,9 +49,6 @@ pub(in super::super) fn reason(difference: &Difference, request: &Request, conte
 fn response(nginx: &str, serow: &str, context: Context) -> Option<&'static str> {
     match (nginx, serow) {
         ("closed", "421") if !context.is_known_host => Some("421: no site has the host (RFC 9110 §15.5.20)"),
-        ("closed", "400" | "403" | "404" | "421" | "444") => {
-            Some("a response in place of 444 tells people what is wrong")
-        }
         _ => None,
     }
 }

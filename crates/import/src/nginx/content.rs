@@ -18,6 +18,7 @@ use super::{
     redirects::path_of_target,
     route::Route,
     scope::Scope,
+    server::is_file_name,
     server_routes,
     text::{Part, Text, Use},
 };
@@ -171,7 +172,8 @@ impl<'tree> Content<'_, 'tree> {
     ) -> Option<Match> {
         let folder = flow.position.server.folder_of(settings)?;
         let prefix = self.location.path().filter(|prefix| matching.prefix() == Some(prefix))?;
-        if !folder.is_alias || self.location.is_exact() || prefix.ends_with('/') || folder.path.ends_with('/') {
+        let is_folder = folder.is_alias && !is_file_name(&folder.path);
+        if !is_folder || self.location.is_exact() || prefix.ends_with('/') || folder.path.ends_with('/') {
             return None;
         }
         let why = format!("paths such as {prefix}x, without a slash behind {prefix}, get 404");

@@ -250,7 +250,7 @@ impl<'a, 'tree> Server<'a, 'tree> {
         let path = variables.resolve(&Text::of(&folder.path), Use::Message)?;
         if let (true, Some(path), Some(prefix)) = (folder.is_alias, path.literal(), location.path()) {
             let both_end = prefix.ends_with('/') == path.ends_with('/');
-            if both_end && !location.is_exact() {
+            if both_end && !location.is_exact() && !is_file_name(path) {
                 table.set("root", path.trim_end_matches('/'));
                 if prefix != "/" {
                     table.set("strip-prefix", Value::Bool(true));
@@ -331,6 +331,12 @@ impl<'a, 'tree> Server<'a, 'tree> {
         }
         Ok(matching::Condition { kind: "header", name: "Referer".to_owned(), patterns })
     }
+}
+
+/// Whether a path names a file by its ending, as in `favicon.ico`.
+pub(super) fn is_file_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(before, ending)| !before.is_empty() && (2..=5).contains(&ending.len()))
 }
 
 /// An `alias` that is a file, that captures are a part of, or that the rest of the path follows without a slash: the folder,
