@@ -154,7 +154,12 @@ fn set_path<'tree>(
         if is_unchanged {
             return Ok(());
         }
-        let written = written.strip_suffix("$is_args$args").map_or_else(|| format!("{written}?"), str::to_owned);
+        let written = match written.strip_suffix("$is_args$args") {
+            Some(path) => path.to_owned(),
+            // Without a query of its own, the server gets none.
+            None if written.contains('?') => written,
+            None => format!("{written}?"),
+        };
         if let Some(before) = written.strip_suffix("$request_uri?") {
             handler.table.set("add-prefix", before.trim_end_matches('/'));
             return Ok(());
