@@ -204,8 +204,8 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
 /// Creates the folders that settings name in the folder of the comparison: nginx starts without them, and Serow does not.
 fn create_folders(settings: &str, folder: &Path) -> std::io::Result<()> {
     let roots = settings.split("root = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    let missing = roots.map(Path::new).filter(|root| root.starts_with(folder) && !root.exists());
-    missing.map(fs::create_dir_all).collect()
+    let mut missing = roots.map(Path::new).filter(|root| root.starts_with(folder) && !root.exists());
+    missing.try_for_each(fs::create_dir_all)
 }
 
 /// The fields and variables that a configuration names.

@@ -68,7 +68,11 @@ fn of_location<'a, 'tree>(
     variables: &Variables,
     depth: usize,
 ) -> Vec<Route> {
-    let variables = server.with_folder(variables, &location.scope);
+    let mut variables = server.with_folder(variables, &location.scope);
+    // A rewrite changes the path that the groups are taken from.
+    if let (Kind::Expression(pattern), None) = (&location.kind, location.scope.own_one("rewrite")) {
+        server.import.name_groups("$uri", pattern, &mut variables);
+    }
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
     if server.is_server(&location.scope) {
