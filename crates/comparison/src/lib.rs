@@ -198,6 +198,7 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
     fs::write(&conf, &printed.text)?;
     let imported = serow_import::nginx(&conf, folder.path(), &Disk)?;
     let remarks = Remarks::of(&imported.report, &printed);
+    create_folders(&imported.settings, folder.path())?;
     let settings = path("serow/serow.toml");
     fs::write(&settings, imported.settings)?;
     let ports: Vec<u16> = rehearsal.used().map(|listener| listener.serow).collect();
@@ -206,6 +207,13 @@ fn start_serow(program: &Path, folder: &Folder, rehearsal: &Rehearsal) -> Result
     Server::start("Serow", &mut command, path("serow/output"), &ports)
         .map(|server| (server, remarks))
         .map_err(ComparisonError::Server)
+}
+
+/// Creates the folders that settings name in the folder of the comparison: nginx starts without them, and Serow does not.
+fn create_folders(settings: &str, folder: &Path) -> std::io::Result<()> {
+    let roots = settings.split("root = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut missing = roots.map(Path::new).filter(|root| root.starts_with(folder) && !root.exists());
+    missing.try_for_each(fs::create_dir_all)
 }
 
 /// The fields and variables that a configuration names.

@@ -128,6 +128,16 @@ pub(super) fn make_valid(nginx: &Path, folder: &Path, directives: &mut Vec<Direc
                 &message,
                 &mut removed,
             );
+        } else if message.starts_with("no servers are inside upstream") {
+            let is_empty = |directive: &Directive| {
+                directive.name() == "upstream" && !directive.children().iter().any(|inner| inner.name() == "server")
+            };
+            remove(directives, &is_empty, &message, &mut removed);
+        } else if let Some(ciphers) = message.strip_prefix("SSL_CTX_set_cipher_list(\"") {
+            let is_refused = |directive: &Directive| {
+                directive.name() == "ssl_ciphers" && directive.word(0).is_some_and(|word| ciphers.starts_with(word))
+            };
+            remove(directives, &is_refused, &message, &mut removed);
         } else if let Some((why, line)) = message
             .rsplit_once(':')
             .and_then(|(start, line)| Some((start.rsplit_once(" in ")?.0, line.parse::<usize>().ok()?)))

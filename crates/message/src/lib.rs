@@ -127,6 +127,8 @@ mod server_address;
 #[cfg(feature = "std")]
 mod trusted_proxies;
 #[cfg(feature = "std")]
+mod unanswered;
+#[cfg(feature = "std")]
 mod upgrade;
 #[cfg(feature = "std")]
 mod user;
@@ -171,6 +173,7 @@ pub use self::{
     served::{AccessLog, Served, ServedStream},
     server_address::{ServerAddress, ServerAddressError, ServerLocation},
     trusted_proxies::TrustedProxies,
+    unanswered::Unanswered,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
     user::User,
     worker_cores::{WorkerCores, WorkerCoresTextError},

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use bytes::Bytes;
-use serow_message::{Headers, InvalidHeader, KnownHeader, Response, StatusCode};
+use serow_message::{Headers, InvalidHeader, KnownHeader, Response, StatusCode, Unanswered};
 use serow_variables::{Form, Source, Text};
 
 use crate::header_changes::HeaderChanges;
@@ -26,6 +26,8 @@ pub struct FixedResponse {
     body: Bytes,
     /// The text that the body of each response is made from, if it has variables, and how they are escaped there.
     text: Option<Box<(Text, Form)>>,
+    /// Whether the client gets none of it.
+    is_unanswered: bool,
 }
 
 impl FixedResponse {
@@ -38,6 +40,14 @@ impl FixedResponse {
     pub fn new(status: u16) -> Result<Self, InvalidResponse> {
         let status = StatusCode::from_u16(status).ok().filter(|status| (200..600).contains(&status.as_u16()));
         Ok(Self::of(status.ok_or(InvalidResponse::Status)?))
+    }
+
+    /// No response: HTTP/1.1 closes the connection, HTTP/2 and 3 reset the stream. The access log has the status 444, as that
+    /// of nginx.
+    #[must_use]
+    pub fn unanswered() -> Self {
+        let status = StatusCode::from_u16(444).unwrap_or(StatusCode::BAD_REQUEST);
+        Self { status, headers: Headers::new(), body: Bytes::new(), text: None, is_unanswered: true }
     }
 
     /// Gives it a body, and says in Content-Type what that is.
@@ -107,17 +117,21 @@ impl FixedResponse {
     /// The response once more.
     #[must_use]
     pub fn response(&self) -> Response {
-        Response {
+        let mut response = Response {
             status: self.status,
             headers: self.headers.clone(),
             body: self.body.clone().into(),
             ..Response::default()
+        };
+        if self.is_unanswered {
+            response.extensions.insert(Unanswered);
         }
+        response
     }
 
     /// The status alone, with a line that names it where it is an error's.
     pub(crate) fn of(status: StatusCode) -> Self {
-        let bare = Self { status, headers: Headers::new(), body: Bytes::new(), text: None };
+        let bare = Self { status, headers: Headers::new(), body: Bytes::new(), text: None, is_unanswered: false };
         if status.as_u16() < 400 {
             return bare;
         }
@@ -167,6 +181,15 @@ mod tests {
         match body.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(bytes)) => String::from_utf8(bytes.to_vec()).unwrap(),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_response_has_its_mark() {
+        for (response, expected) in [(FixedResponse::unanswered(), true), (FixedResponse::new(404).unwrap(), false)] {
+            for response in [response.clone(), response.detached()] {
+                assert_eq!(response.response().extensions.get::<Unanswered>().is_some(), expected);
+            }
         }
     }
 

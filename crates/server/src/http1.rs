@@ -50,6 +50,8 @@ enum End {
     Close,
     /// The peer made a mistake or took too long; the server sends it an error response.
     Refuse(StatusCode),
+    /// The request gets no response; the status for the log.
+    Unanswered(StatusCode),
     /// A response cannot be finished, or the peer has disconnected.
     Cut(TransportError),
     /// The connection belongs to the handler now.
@@ -60,7 +62,7 @@ impl End {
     /// The logged part of a request without a response from the handler.
     fn status(&self) -> StatusCode {
         match self {
-            Self::Refuse(status) => *status,
+            Self::Refuse(status) | Self::Unanswered(status) => *status,
             _ => client_left(),
         }
     }
@@ -79,7 +81,7 @@ pub(crate) async fn serve<H: Handler>(
     let mut http1 =
         Http1 { worker, transport, machine, connection, request_log, record, sent, informational, in_progress };
     match Watched(&mut http1).exchanges().await {
-        End::Close => http1.close().await,
+        End::Close | End::Unanswered(_) => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
         End::Cut(broken) => http1.cut(&broken),
         End::Tunnel(pending) => {

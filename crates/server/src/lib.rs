@@ -89,8 +89,8 @@ pub use serow_message::{
     Extensions, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt, HandlerService, HandshakeStage,
     Headers, Incoming, IncomingError, InformationalSender, InvalidHeader, KnownHeader, LimitStatus, Method, OnUpgrade,
     Peer, PeerCredentials, Priority, Request, RequestContext, RequestHead, Response, RouteNote, Scheme, Served,
-    ServedStream, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, User, Version, WorkerCores,
-    WorkerCoresTextError, is_token_byte, websocket,
+    ServedStream, ServiceHandler, StatusCode, Target, TargetForm, Unanswered, UpgradeRefused, Upgraded, User, Version,
+    WorkerCores, WorkerCoresTextError, is_token_byte, websocket,
 };
 pub use serow_net::{BindError, ListenOptions};
 #[cfg(any(feature = "http2", feature = "http3"))]

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serow_refuses_has_the_line_of_its_directive() {
+    fn refused_settings_have_the_line_of_their_directive() {
         let imported = |settings: &str| {
             let text =
                 "http {\n server {\n  location /a { return 200; }\n  location /b { return 200; }\n} }".to_owned();

@@ -108,9 +108,6 @@ fn response(nginx: &str, serow: &str, context: Context) -> Option<&'static str> 
         ("no response in time", _) if context.withholds_body => {
             Some("`proxy_pass_request_body off` leaves Content-Length: the server waits for the body")
         }
-        ("closed", "400" | "403" | "404" | "421" | "444") => {
-            Some("a response in place of 444 tells people what is wrong")
-        }
         _ => None,
     }
 }

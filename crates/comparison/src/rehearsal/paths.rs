@@ -18,7 +18,7 @@ pub(super) struct Paths {
     folder: PathBuf,
     /// Folders that do not exist, and those in their place.
     moved: Vec<(String, String)>,
-    /// The variables that begin the folders of `root` and `alias`.
+    /// The folders of `root` and `alias` that begin with a variable.
     variables: Vec<String>,
 }
 
@@ -166,9 +166,16 @@ impl Paths {
     /// Changes the value of `set`, if its variable begins the folder of a `root`.
     pub(super) fn set(&mut self, directive: &mut Directive) {
         let [name, value] = directive.words.as_mut_slice() else { return };
-        if value.text.starts_with('/') && self.variables.contains(&name.text) {
-            value.text = self.root(&value.text, false);
+        let rests = self.variables.iter().filter_map(|folder| folder.strip_prefix(name.text.as_str()));
+        let rests: Vec<_> = rests.filter(|rest| rest.is_empty() || rest.starts_with('/')).collect();
+        let exist = rests.iter().all(|rest| Path::new(&format!("{}{rest}", value.text)).exists());
+        if !value.text.starts_with('/') || rests.is_empty() || exist {
+            return;
         }
+        value.text = match value.text.contains('$') {
+            true => self.root(&value.text, false),
+            false => self.moved_to_files(value.text.trim_end_matches('/'), &value.text),
+        };
     }
 
     /// Changes the folder of a script that is named with its whole path.
@@ -200,12 +207,15 @@ impl Paths {
         if is_filled(Path::new(if literal.is_empty() { "/" } else { literal })) && !path.contains('$') {
             return path;
         }
-        let new = format!("{}{path}", self.files());
-        let literal = literal.to_owned();
-        if !literal.is_empty() && !self.moved.iter().any(|(original, _)| *original == literal) {
-            self.moved.push((literal.clone(), format!("{}{literal}", self.files())));
+        self.moved_to_files(literal, &path)
+    }
+
+    /// A path in the folder for all that is missing, to which this folder moves.
+    fn moved_to_files(&mut self, folder: &str, path: &str) -> String {
+        if !folder.is_empty() && !self.moved.iter().any(|(original, _)| original == folder) {
+            self.moved.push((folder.to_owned(), format!("{}{folder}", self.files())));
         }
-        new
+        format!("{}{path}", self.files())
     }
 
     /// A file of passwords: the same if it exists, or one with the user `user` and the password `password`.
@@ -248,7 +258,7 @@ fn append_variables(directives: &[Directive], variables: &mut Vec<String>) {
         if let ("root" | "alias", Some(path)) = (directive.name(), directive.word(0))
             && path.starts_with('$')
         {
-            variables.push(path.split('/').next().unwrap_or_default().to_owned());
+            variables.push(path.to_owned());
         }
         append_variables(directive.children(), variables);
     }

@@ -74,7 +74,15 @@ impl RouteReading<'_> {
 
     /// The fixed response that answers.
     pub fn respond<T>(&self, table: RespondTable, scope: &Scope, place: &Place) -> Option<Action<T>> {
-        let RespondTable { status, body, media_type } = table;
+        let RespondTable { status, body, media_type, close } = table;
+        if close && (body.is_some() || status.get() != 200) {
+            let key = if body.is_some() { "body" } else { "status" };
+            let text = format!("with `close`, the client gets no response: leave out `{key}`, or `close`");
+            return self.noted(Err(Problem::of_key(place.key(key), text)));
+        }
+        if close {
+            return Some(Action::Respond(FixedResponse::unanswered()));
+        }
         let body = match body.map(|body| Text::parse(&body, scope)).transpose() {
             Ok(body) => body,
             Err(error) => return self.noted(Err(Problem::of_value(place.key("body"), error.to_string()))),

@@ -112,11 +112,15 @@ pub struct RespondTable {
     /// The media type of the body.
     #[serde(rename = "type")]
     pub media_type: String,
+
+    /// Whether the connection is closed without a response, as with nginx's `return 444`: over HTTP/2 and 3, the stream is
+    /// reset. The access log has the status 444.
+    pub close: bool,
 }
 
 impl Default for RespondTable {
     fn default() -> Self {
-        Self { status: Count::of(200), body: None, media_type: "text/plain; charset=utf-8".to_owned() }
+        Self { status: Count::of(200), body: None, media_type: "text/plain; charset=utf-8".to_owned(), close: false }
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use serow_router::HostPattern;
 
-use super::{import::Import, overlapping::Overlapping, scope::Scope};
+use super::{import::Import, overlapping::Overlapping, pattern::Pattern, scope::Scope};
 use crate::{
     grammar::directive::Directive,
     settings::{table::Table, value::Value},
@@ -259,13 +259,7 @@ impl Listening {
                     hosts.push(format!("*{dotted}"));
                 }
                 expression if expression.starts_with('~') => {
-                    let directive = scope.own_one("server_name");
-                    directive.into_iter().for_each(|directive| {
-                        import.notes.lost(
-                            directive,
-                            "an expression has no translation as a host: write the names, or *.example.com",
-                        );
-                    });
+                    hosts.extend(of_expression(import, scope, &expression[1..]));
                 }
                 pattern if pattern.ends_with(".*") => {
                     let directive = scope.own_one("server_name");
@@ -304,6 +298,27 @@ impl Listening {
         }
         // Without a name of its own, no request gets to a server that is not the default one.
         is_default || site.get("hosts").is_some()
+    }
+}
+
+/// The hosts of an expression; what differs is noted.
+fn of_expression(import: &Import<'_>, scope: &Scope<'_>, expression: &str) -> Vec<String> {
+    let pattern = Pattern::new(expression, true);
+    let hosts = pattern.as_ref().ok().and_then(Pattern::as_hosts);
+    let Some(directive) = scope.own_one("server_name") else { return Vec::new() };
+    match hosts {
+        Some((hosts, true)) => hosts,
+        Some((hosts, false)) => {
+            let why =
+                format!("{} stands for the names that {expression} matches, and is for others, too", hosts.join(", "));
+            import.notes.differs(directive, why);
+            hosts
+        }
+        None => {
+            let why = "an expression has no translation as a host, except as in ~^(.+)\\.example\\.com$";
+            import.notes.lost(directive, why);
+            Vec::new()
+        }
     }
 }
 

@@ -129,10 +129,19 @@ impl<'tree> Import<'tree> {
         self.add_map("text", table)
     }
 
-    /// The name of a map of the path: a text with the groups of an expression.
-    pub(crate) fn group_map(&self, name: &str, pattern: &Pattern, text: &Text) -> String {
+    /// Sets the variables that the named groups of an expression make, of a text such as `$host`.
+    pub(crate) fn name_groups(&self, from: &str, pattern: &Pattern, variables: &mut Variables) {
+        for (name, number) in pattern.group_names() {
+            let made = self.group_map(&name, from, pattern, &Text::of(&format!("${number}")));
+            variables.add_map(&made);
+            variables.set(&name, Text::of(&format!("${made}")));
+        }
+    }
+
+    /// The name of a map of a text such as the path: a text with the groups of an expression.
+    pub(crate) fn group_map(&self, name: &str, from: &str, pattern: &Pattern, text: &Text) -> String {
         let mut table = Table::default();
-        table.set("from", "$uri");
+        table.set("from", from);
         table.set("to", "");
         let value = Value::Text(text.written());
         table.set("values", Value::Table(vec![(pattern.written_as_condition(), value)]));

@@ -260,6 +260,28 @@ impl Pattern {
         self.parsed().map_or(0, |hir| hir.properties().explicit_captures_len())
     }
 
+    /// The names that a host has which it matches: `^(.+)\.example\.com$` is `*.example.com`. Whether they are all of them is
+    /// the second part.
+    pub(crate) fn as_hosts(&self) -> Option<(Vec<String>, bool)> {
+        let rest = self.expression.strip_suffix('$')?;
+        let (start, suffix) = match rest.strip_prefix('^') {
+            Some(anchored) => match anchored.split_once(")\\.").or_else(|| anchored.split_once("+\\.")) {
+                Some((group, suffix)) => (group, suffix),
+                None => return Some((vec![literal_of(anchored)?], true)),
+            },
+            None => (".+", rest.strip_prefix("\\.")?),
+        };
+        let suffix = literal_of(suffix).filter(|suffix| !suffix.is_empty())?;
+        let group = start.trim_start_matches('(').trim_end_matches('+');
+        let group = group.strip_prefix('?').and_then(|named| named.split_once('>')).map_or(group, |(_, group)| group);
+        let names: Option<Vec<String>> = group.split('|').map(literal_of).collect();
+        if let Some(names) = names.filter(|names| start.starts_with('(') && names.iter().all(|name| !name.is_empty())) {
+            return Some((names.iter().map(|name| format!("{name}.{suffix}")).collect(), true));
+        }
+        let is_all = group == "." || group == ".*";
+        Some((vec![format!("*.{suffix}")], is_all))
+    }
+
     /// The expression itself.
     pub(crate) fn expression(&self) -> &str {
         &self.expression

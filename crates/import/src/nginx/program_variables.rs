@@ -207,7 +207,7 @@ fn add<'tree>(
         // A program does not know what the path of the route matched; a map of the path does.
         None => match matching.expression().filter(|_| value.names_group()) {
             Some(pattern) => {
-                let made = position.server.import.group_map(&name.to_ascii_lowercase(), pattern, &value);
+                let made = position.server.import.group_map(&name.to_ascii_lowercase(), "$uri", pattern, &value);
                 set.push((name.to_owned(), Value::Text(format!("${made}"))));
             }
             None => set.push((name.to_owned(), Value::Text(value.written()))),

@@ -31,9 +31,8 @@ pub(super) fn of_return<'tree>(
     let mut table = Table::default();
     match (status, text) {
         (444, _) => {
-            let why = "the client gets the status 444 and a line; nginx closes the connection without a response";
-            position.notes().differs(directive, why);
-            Ok(Handler::responding(444))
+            table.set("close", Value::Bool(true));
+            Ok(Handler::new(HandlerKind::Respond, table))
         }
         (301 | 302 | 303 | 307 | 308, Some(url)) => {
             let to = redirect_text(position, directive, &Text::of(url))?;

@@ -7,6 +7,7 @@ use super::{
     import::Import,
     locations::{Kind, Location},
     matching,
+    pattern::Pattern,
     scope::Scope,
     text::{Part, Text, Use, Variables},
 };
@@ -238,6 +239,11 @@ impl<'a, 'tree> Server<'a, 'tree> {
     /// The variables with which a request begins: those of `set` are empty until a `set` is reached.
     pub(crate) fn first_variables(&self) -> Variables {
         let mut variables = self.import.variables.borrow().clone();
+        for name in self.names {
+            if let Some(Ok(pattern)) = name.strip_prefix('~').map(|expression| Pattern::new(expression, true)) {
+                self.import.name_groups("$host", &pattern, &mut variables);
+            }
+        }
         let mut blocks = vec![self.directive];
         while let Some(block) = blocks.pop() {
             for inner in block.children() {

@@ -1,5 +1,7 @@
 //! The routes of a server and of its locations, in their order.
 
+use std::iter;
+
 use super::{
     content::Content,
     flow::Flow,
@@ -82,7 +84,7 @@ fn of_location<'a, 'tree>(
         _ => variables.clone(),
     };
     let mut variables = server.with_folder(&variables, &location.scope);
-    name_groups(location, &mut variables);
+    name_groups(server, location, &mut variables);
     let content = Content { location, depth };
     let mut flow = Flow::new(Position { server, variables }, Some(content));
     if server.is_server(&location.scope) {
@@ -98,24 +100,22 @@ fn of_location<'a, 'tree>(
     flow.routes
 }
 
-/// Lets texts name the groups of a location's expression. Another expression in the location has numbers of its own, and the
-/// names have no translation beside it.
-fn name_groups(location: &Location<'_>, variables: &mut Variables) {
+/// Lets texts name the groups of a location's expression: by their numbers, unless another expression stands in the location,
+/// which has numbers of its own. A rewrite changes the path that they are taken from.
+fn name_groups(server: &Server<'_, '_>, location: &Location<'_>, variables: &mut Variables) {
     let Kind::Expression(pattern) = &location.kind else { return };
-    let has_expression = |directive: &Directive| match directive.name() {
-        "rewrite" => true,
-        "if" => directive.texts().any(|word| word.starts_with('~') || word.starts_with("!~")),
-        _ => false,
-    };
-    let mut inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
-    let has_others =
-        inside.any(|directive| has_expression(directive) || directive.children().iter().any(has_expression));
-    for (name, number) in pattern.group_names() {
-        match has_others {
-            true => {
-                variables.lose(&name, "it is a group of the location, and another expression stands in the location")
-            }
-            false => variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] }),
+    let inside = location.directive.children().iter().filter(|directive| directive.name() != "location");
+    let all: Vec<&Directive> = inside.flat_map(|directive| iter::once(directive).chain(directive.children())).collect();
+    let compares =
+        |directive: &&Directive| directive.texts().any(|word| word.starts_with('~') || word.starts_with("!~"));
+    if all.iter().any(|directive| directive.name() == "rewrite") {
+        let why = "it is a group of the location, and a rewrite stands in the location";
+        pattern.group_names().iter().for_each(|(name, _)| variables.lose(name, why));
+    } else if all.iter().filter(|directive| directive.name() == "if").any(compares) {
+        server.import.name_groups("$uri", pattern, variables);
+    } else {
+        for (name, number) in pattern.group_names() {
+            variables.set(&name, Text { parts: vec![Part::Variable(number.to_string())] });
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serow_http1::{Next, ReceivedRequest};
-use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Response, ResponseHead};
+use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Response, ResponseHead, Unanswered};
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
@@ -49,10 +49,14 @@ impl<H: Handler> Http1<H> {
         let answered = match handled {
             Ok(mut response) => {
                 (self.sent.status, self.sent.has_begun) = (response.status, true);
+                let is_unanswered = response.extensions.get::<Unanswered>().is_some();
                 if let (Some(record), Some(log)) = (&mut self.record, &self.worker.log) {
                     record.note_response(&**log, &response.headers, &mut response.extensions);
                 }
-                self.respond(response, &forwarding).await
+                match is_unanswered {
+                    true => Err(End::Unanswered(response.status)),
+                    false => self.respond(response, &forwarding).await,
+                }
             }
             Err(end) => Err(end),
         };

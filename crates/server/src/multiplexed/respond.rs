@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, UsageError};
+use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, Unanswered, UsageError};
 
 use super::{
     Machine, Multiplexed,
@@ -29,6 +29,7 @@ where
             false => response,
         };
         let Response { mut status, mut headers, body, mut extensions } = response;
+        let is_unanswered = extensions.get::<Unanswered>().is_some();
         if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
@@ -41,6 +42,10 @@ where
         }
         if !extensions.is_empty() {
             exchange.extensions = extensions;
+        }
+        if is_unanswered {
+            (exchange.sent.status, exchange.sent.has_begun) = (status, true);
+            return self.give_up(index, M::CANCEL);
         }
         let tunnel = if status.is_success() { exchange.upgrade.take() } else { None };
         let length = match tunnel {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow::{Limits, Peer, Priority, Request, Response, Server, StatusCode, Timeouts};
+use serow::{Limits, Peer, Priority, Request, Response, Server, StatusCode, Timeouts, Unanswered};
 use serow_http2::{BodyLength, ErrorCode};
 
 use crate::support::{Asked, BOTH, Noted, Opening, Pieces, Running, Spoken, patient, wall};
@@ -19,6 +19,7 @@ pub(crate) fn server(noted: &Noted) -> Running {
             "/stream" => return Response::default().body(Pieces::new(["abc", "de"]).body()),
             "/large" => return Response::default().body(vec![b'a'; LARGE as usize]),
             "/panic" => panic!("a panic that a test asked for"),
+            "/closed" => return unanswered(),
             "/missing" => return Response::plain_status(StatusCode::NOT_FOUND),
             "/token" => return Response::text("abc").with("x-token", "secret"),
             "/urgent" => return Response::text("abc").with("priority", "u=1"),
@@ -26,6 +27,14 @@ pub(crate) fn server(noted: &Noted) -> Running {
         }
         Response::text(request.body.collect(10_000).await.map_or(0, |body| body.len()).to_string())
     })
+}
+
+/// A response that no client gets.
+fn unanswered() -> Response {
+    let mut response = Response::text("secret");
+    response.status = StatusCode::from_u16(444).unwrap();
+    response.extensions.insert(Unanswered);
+    response
 }
 
 /// More than the kernel holds on its way.
@@ -67,6 +76,27 @@ fn a_panic_is_a_500_that_is_not_whole() {
         let entry = noted.entries(1).pop().unwrap();
         assert_eq!((entry.status, entry.body_bytes, entry.whole), (500, 0, false), "{spoken:?}");
     }
+}
+
+#[test]
+fn a_request_without_a_response_has_the_status_for_the_log() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        assert_eq!(client.get("/").text(), "0");
+        client.begin(&Asked::get("/closed"));
+        assert!(client.try_answer().is_err(), "{spoken:?}");
+        let entries = noted.entries(2);
+        assert_eq!((entries[1].status, entries[1].body_bytes), (444, 0), "{spoken:?}");
+    }
+    let noted = Noted::default();
+    let server = server(&noted);
+    let mut client = server.connect_http2();
+    let (before, closed, behind) = (client.ask("/slow"), client.ask("/closed"), client.ask("/"));
+    assert_eq!(client.is_reset(closed), ErrorCode::CANCEL);
+    assert_eq!(client.answer(before).text(), "0");
+    assert_eq!(client.answer(behind).text(), "0");
 }
 
 #[test]

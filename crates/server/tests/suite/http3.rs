@@ -10,7 +10,7 @@ use std::{
 };
 
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serow::{Address, Error, HandlerExt, Request, Response, Server, Stopper, TlsSettings};
+use serow::{Address, Error, HandlerExt, Request, Response, Server, Stopper, TlsSettings, Unanswered};
 use serow_tls::{Certificates, SelfSigned};
 
 use self::client::{Client, run};
@@ -40,6 +40,11 @@ impl Running {
                 match request.target.as_str() {
                     "/echo" => Response::default().body(request.body),
                     "/long" => Response::default().body(vec![7; LONG]),
+                    "/closed" => {
+                        let mut response = Response::text("secret");
+                        response.extensions.insert(Unanswered);
+                        response
+                    }
                     "/version" => Response::text(format!("{:?}", request.version)),
                     _ => Response::text("hello"),
                 }
@@ -85,6 +90,19 @@ fn requests_and_responses_arrive_whole() {
         for (stream, body) in streams {
             assert_eq!(client.answer(stream).await, (200, body));
         }
+    });
+}
+
+#[test]
+fn a_request_without_a_response_costs_its_stream_alone() {
+    let server = Running::new();
+    run(async {
+        let mut client = server.connect().await;
+        let (closed, behind) = (client.get("/closed"), client.get("/"));
+        assert_eq!(client.answer(behind).await, (200, b"hello".to_vec()));
+        client.is_reset(closed).await;
+        let stream = client.get("/");
+        assert_eq!(client.answer(stream).await, (200, b"hello".to_vec()));
     });
 }
 

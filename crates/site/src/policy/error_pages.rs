@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use bytes::Bytes;
 use serow_gateway::{ErrorReason, PROBLEM_DETAILS, problem_details};
-use serow_message::{Headers, KnownHeader, Response};
+use serow_message::{Headers, KnownHeader, Response, Unanswered};
 
 use super::{Asked, Source, put, vary};
 use crate::error_routes::{RoutedPage, WantedPage};
@@ -44,7 +44,8 @@ impl ErrorPages {
     /// Puts a page in the place of the response, if it is an error that has one.
     pub(super) fn apply(&self, asked: &Asked, source: Source, response: &mut Response) {
         let status = response.status;
-        if status.as_u16() < 400 || asked.is_for_page || is_grpc(&response.headers) {
+        let is_unanswered = response.extensions.get::<Unanswered>().is_some();
+        if status.as_u16() < 400 || asked.is_for_page || is_unanswered || is_grpc(&response.headers) {
             return;
         }
         let is_own = source != Source::Behind || response.extensions.get::<ErrorReason>().is_some();

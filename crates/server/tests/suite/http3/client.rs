@@ -34,6 +34,7 @@ struct Answer {
     status: u16,
     body: Vec<u8>,
     whole: bool,
+    was_reset: bool,
 }
 
 impl Client {
@@ -72,9 +73,16 @@ impl Client {
 
     /// Waits for a whole response.
     pub(super) async fn answer(&mut self, stream: StreamId) -> (u16, Vec<u8>) {
-        self.until(|client| client.answers[&stream].whole).await;
+        self.until(|client| client.answers[&stream].whole || client.answers[&stream].was_reset).await;
+        assert!(!self.answers[&stream].was_reset, "{stream} was reset");
         let answer = self.answers.remove(&stream).unwrap();
         (answer.status, answer.body)
+    }
+
+    /// Waits until a stream is reset, of which nothing has arrived.
+    pub(super) async fn is_reset(&mut self, stream: StreamId) {
+        self.until(|client| client.answers[&stream].was_reset).await;
+        assert_eq!((self.answers[&stream].status, self.answers[&stream].body.len()), (0, 0));
     }
 
     /// Waits for the end of the connection, and tells the reason.
@@ -108,7 +116,7 @@ impl Client {
                     self.answers.entry(stream).or_default().body.extend_from_slice(&data);
                 }
                 Ok(ClientEvent::End { stream, .. }) => self.answers.entry(stream).or_default().whole = true,
-                Ok(ClientEvent::Reset { stream, code }) => panic!("{stream} was reset: {code}"),
+                Ok(ClientEvent::Reset { stream, .. }) => self.answers.entry(stream).or_default().was_reset = true,
                 Ok(ClientEvent::GoAway { .. }) => {}
                 Err(error) => {
                     self.end = Some(error.to_string());
