@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::{
-    pattern::{Beginning, Pattern, Unreadable},
+    pattern::{Beginning, Pattern, UnreadableError},
     scope::Scope,
 };
 use crate::{grammar::directive::Directive, report::Notes};
@@ -101,7 +101,7 @@ impl<'tree> Location<'tree> {
                 notes.lost_with_all(directive, &why);
                 return None;
             }
-            Err(NoKind::Expression(Unreadable { why, around })) => {
+            Err(NoKind::Expression(UnreadableError { why, around })) => {
                 notes.lost_with_all(directive, &why);
                 (Kind::Expression(around), Some(why))
             }
@@ -295,7 +295,7 @@ enum NoKind {
     /// nginx refuses it, too; the reason.
     Invalid(String),
     /// Its expression has no equal.
-    Expression(Unreadable),
+    Expression(UnreadableError),
 }
 
 /// The paths that a directive `location` matches.

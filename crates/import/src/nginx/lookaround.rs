@@ -1,4 +1,4 @@
-//! What expressions of PCRE look at around a place, which those of Serow do not: their time grows only with the length of
+//! Lookarounds: expressions of PCRE look at the text around a place; Serow's do not, since their time grows only with the length of
 //! the path.
 
 use super::pattern::{escaped, has_alternatives_outside, literal_of};

@@ -37,7 +37,7 @@ pub(crate) struct Pattern {
 
 /// An expression that has no equal in Serow's syntax.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub(crate) struct UnreadableError {
     /// The reason, as a sentence.
     pub(crate) why: String,
     /// An expression that matches all of its paths, and others.
@@ -80,7 +80,7 @@ impl Pattern {
     /// # Errors
     ///
     /// There is none. The location must keep its paths all the same: others must not get them.
-    pub(crate) fn of_location(perl: &str, ignores_case: bool) -> Result<Self, Unreadable> {
+    pub(crate) fn of_location(perl: &str, ignores_case: bool) -> Result<Self, UnreadableError> {
         let why = match Self::new(perl, ignores_case) {
             Ok(pattern) => return Ok(pattern),
             Err(why) => why,
@@ -94,7 +94,7 @@ impl Pattern {
         });
         excepting.ok_or_else(|| {
             let all = Self { expression: "^".to_owned(), ignores_case, except: None };
-            Unreadable { why, around: readable(&lookaround::without(perl)).unwrap_or(all) }
+            UnreadableError { why, around: readable(&lookaround::without(perl)).unwrap_or(all) }
         })
     }
 
