@@ -128,7 +128,8 @@ fn serve(stream: TcpStream, name: &str, shared: &Shared) -> io::Result<()> {
     loop {
         let Some(first) = reader.fill_buf()?.first().copied() else { return Ok(()) };
         let (mut received, is_kept, request_id) = match first {
-            0 => (uwsgi::read(&mut reader)?, false, 0),
+            // The first modifier of uwsgi: 0 for WSGI, 5 for PSGI, 7 for Rack, 9 for CGI.
+            0 | 5 | 7 | 9 => (uwsgi::read(&mut reader)?, false, 0),
             1 => {
                 let (received, is_kept, id) = fastcgi::read(&mut reader)?;
                 (received, is_kept, id)

@@ -150,9 +150,15 @@ mod tests {
         assert!(reason_of("origin: REMOTE_USER", "user", "–", "/", Context { authenticates: true, ..known }).is_none());
         assert!(reason_of("location", "https:///a", "https://h/a", "/a", known).is_some());
         assert!(reason_of("location", "https://g/a", "https://h/a", "/a", known).is_none());
+        assert!(reason_of("location", "https://h/a?b=c?b=c", "https://h/a?b=c", "/a?b=c", known).is_some());
+        assert!(reason_of("location", "https://h/a?b=c?b=d", "https://h/a?b=c", "/a?b=c", known).is_none());
+        assert!(reason_of("set-cookie", "a=1; Secure; secure", "a=1; Secure", "/", known).is_some());
+        assert!(reason_of("set-cookie", "a=1; Secure", "a=1", "/", known).is_none());
+        assert!(reason_of("origin: target", "/api//x", "/api/x", "/a/x", known).is_some());
+        assert!(reason_of("etag", "\"a\"", "–", "/a", known).is_none());
         let text = Context { responds: true, status: 200, ..known };
         assert!(reason_of("content-type", "image/png", "text/plain", "/a.png", text).is_some());
-        assert!(reason_of("content-type", "text/html", "text/plain", "/a", Context { status: 404, ..text }).is_none());
+        assert!(reason_of("content-type", "text/css", "text/plain", "/a", Context { status: 404, ..text }).is_none());
         assert!(reason_of("origin: host", "a", "b", "/", known).is_none());
         assert!(reason_of("origin", "–", "a", "/", known).is_none());
         assert!(reason_of("origin", "–", "a", "/", Context { caches: true, ..known }).is_some());

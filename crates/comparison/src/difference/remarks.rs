@@ -129,7 +129,7 @@ fn concerns(directive: &Directive, part: &str) -> bool {
         (Some(_), _) => false,
         (None, name) => match part {
             // nginx sends no parts of responses that it changes.
-            "status" if name == "sub_filter" => true,
+            "status" if matches!(name, "sub_filter" | "max_ranges") => true,
             // A decision of another server that is cached.
             "origin" if name == "proxy_cache" => true,
             "status" | "response" | "body" | "location" | "origin" => STEPS.contains(&name),
@@ -162,7 +162,7 @@ fn acts(directive: &Directive, difference: &Difference, path: Option<&str>, stat
         "error_page" => directive.texts().any(is_one),
         "index" if !matches!(difference.part.as_str(), "status" | "body") => is_error(),
         "proxy_redirect" => difference.part == "location",
-        "sub_filter" => difference.nginx == "200" && difference.serow == "206",
+        "sub_filter" | "max_ranges" => difference.nginx == "200" && difference.serow == "206",
         "limit_except" | "allow" | "deny" | "satisfy" | "internal" | "proxy_intercept_errors" => is_error(),
         _ => true,
     }

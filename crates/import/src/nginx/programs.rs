@@ -107,6 +107,10 @@ fn handler<'tree>(
             .into_iter()
             .for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
     }
+    for name in ["uwsgi_modifier1", "uwsgi_modifier2"] {
+        let other = settings.nearest(name).into_iter().filter(|modifier| modifier.word(0) != Some("0"));
+        other.for_each(|modifier| notes.lost(modifier, "Serow sends the modifier 0, which is WSGI for uWSGI"));
+    }
     let script = Script::of(position, settings, pass);
     let is_php = protocol == "fastcgi" && script.is_php(location, matching);
     let mut handler = match is_php {

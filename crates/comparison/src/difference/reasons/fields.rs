@@ -1,6 +1,8 @@
 //! The reasons for other fields of responses.
 
-use super::Context;
+use std::collections::BTreeSet;
+
+use super::{Context, origins::decoded};
 use crate::requests::Request;
 
 /// The reason for another value of a field.
@@ -32,6 +34,19 @@ pub(super) fn reason(
         "cache-control" if (nginx, serow) == ("–", "no-store") && context.has_error_pages && !context.is_of_origin => {
             Some("errors of the server do not stay in caches, also if they have a page with another status")
         }
+        "location" if query_of(request).is_some_and(|query| nginx == format!("{serow}?{query}")) => {
+            Some("the query stands once in a redirect: nginx adds it behind that of `$request_uri`")
+        }
+        "location" if request.path().to_ascii_lowercase().contains("%2f") && decoded(serow) == nginx => {
+            Some("%2F is not a slash (RFC 3986 §2.2)")
+        }
+        "etag" if !context.is_of_origin && nginx != "–" && serow != "–" => {
+            Some("each server makes its own ETag of a file")
+        }
+        "accept-ranges" if !context.is_of_origin && context.status == 206 => {
+            Some("Accept-Ranges is in parts of files, too")
+        }
+        "set-cookie" if attributes(nginx) == attributes(serow) => Some("an attribute of a cookie stands once"),
         "location" if nginx.starts_with("https:///") || nginx.starts_with("http:///") => {
             Some("nginx redirects to an empty name, since the server has none: Serow to the host of the request")
         }
@@ -53,6 +68,16 @@ pub(super) fn reason(
         }
         _ => None,
     }
+}
+
+/// The query of a request.
+fn query_of(request: &Request) -> Option<&str> {
+    request.target.split_once('?').map(|(_, query)| query)
+}
+
+/// A cookie and its attributes, each once.
+fn attributes(cookie: &str) -> BTreeSet<String> {
+    cookie.split(';').map(|attribute| attribute.trim().to_ascii_lowercase()).collect()
 }
 
 /// The names in a sorted `Vary` without `Accept-Encoding`, which is the first of them.
@@ -78,6 +103,9 @@ fn media_type(nginx: &str, serow: &str, request: &Request, context: Context) -> 
             if context.status < 300 && !context.is_of_origin =>
         {
             Some("Serow knows more media types than the configuration has")
+        }
+        ("text/html", "text/plain") if context.status >= 400 && !context.is_of_origin => {
+            Some("errors are pages only for clients that accept HTML")
         }
         _ if context.is_default_type && context.status < 300 && has_ending && !context.is_of_origin => {
             Some("Serow knows more media types than the configuration has")

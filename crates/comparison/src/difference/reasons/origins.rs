@@ -35,6 +35,9 @@ pub(super) fn reason(
         "target" if nginx.strip_prefix('/') == Some(serow) && nginx.starts_with("//") => {
             Some("the prefix of a location and the path of `proxy_pass` are joined by one slash")
         }
+        "target" if nginx.replacen("//", "/", 1) == serow && !path.contains("//") => {
+            Some("the path of `proxy_pass` and the rest of the request's are joined by one slash")
+        }
         "target" if path.contains("%2f") => Some("%2F for applications stays as it was sent (RFC 3986 §2.2)"),
         "target" | "PATH_INFO" if path.contains("//") && nginx == serow.replace("//", "/") => {
             Some("applications get repeated slashes as they were sent")
@@ -103,7 +106,7 @@ fn is_number(text: &str) -> bool {
     text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn decoded(text: &str) -> String {
+pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
