@@ -12,6 +12,7 @@ mod lookaround;
 mod maps;
 mod matching;
 mod overlapping;
+mod passing;
 mod pattern;
 mod policies;
 mod position;

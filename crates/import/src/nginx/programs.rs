@@ -6,6 +6,7 @@ use super::{
     matching::Match,
     pattern::escaped,
     policies,
+    passing,
     position::Position,
     program_variables, proxying,
     scope::Scope,
@@ -111,15 +112,18 @@ fn handler<'tree>(
         let other = settings.nearest(name).into_iter().filter(|modifier| modifier.word(0) != Some("0"));
         other.for_each(|modifier| notes.lost(modifier, "Serow sends the modifier 0, which is WSGI for uWSGI"));
     }
+    passing::note_unchanged(position, settings, protocol);
     let script = Script::of(position, settings, pass);
     let is_php = protocol == "fastcgi" && script.is_php(location, matching);
     let mut handler = match is_php {
         true => php(position, location, settings, (matching, &script), address)?,
         false => {
             let mut table = Table::default();
-            let mut need = Need::default();
+            let address = format!("http://{address}");
+            let mut need = Need::of(position.server.import, settings, &address, protocol);
             need.set("protocol", protocol);
-            position.server.import.set_server(&format!("http://{address}"), need, &mut table)?;
+            position.server.import.set_server(&address, need, &mut table)?;
+            passing::hide_fields(position, settings, protocol, &mut table);
             Handler::new(HandlerKind::Proxy, table)
         }
     };
@@ -231,7 +235,12 @@ fn set_servers<'tree>(
     table: &mut Table,
 ) -> Result<(), String> {
     match position.server.import.is_upstream(address) {
-        true => position.server.import.set_server(&format!("http://{address}"), Need::fastcgi(), table)?,
+        true => {
+            let address = format!("http://{address}");
+            let mut need = Need::of(position.server.import, settings, &address, "fastcgi");
+            need.set("protocol", "fastcgi");
+            position.server.import.set_server(&address, need, table)?;
+        }
         false if !is_server(address.trim_end_matches(':')) => {
             return Err(format!("{address} is not the address of a server"));
         }

@@ -4,6 +4,7 @@ use super::{
     handler::{Handler, HandlerKind},
     locations::Location,
     matching::{Condition, Match},
+    passing,
     pattern::Pattern,
     position::Position,
     scope::Scope,
@@ -85,6 +86,11 @@ pub(super) fn addresses(
     Ok(values.into_iter().map(of_server).collect())
 }
 
+/// The beginning of the names of its directives.
+fn family(address: &str) -> &'static str {
+    if address.starts_with("grpc") { "grpc" } else { "proxy" }
+}
+
 /// The address, and the path behind it.
 fn parts(url: &Text) -> (Text, Option<Text>) {
     if let Some(url) = url.literal() {
@@ -124,7 +130,7 @@ fn handler<'tree>(
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
     let mut handler = Handler::new(HandlerKind::Proxy, Table::default());
-    let need = Need::of(position.server.import, settings, address);
+    let need = Need::of(position.server.import, settings, address, family(address));
     position.server.import.set_server(address, need, &mut handler.table)?;
     match rewrite {
         // With `rewrite … break`, the path of `proxy_pass` does not count.
@@ -223,40 +229,13 @@ pub(super) fn is_field_name(name: &str) -> bool {
 const COOKIE_FLAGS: &[&str] =
     &["secure", "httponly", "partitioned", "samesite=strict", "samesite=lax", "samesite=none"];
 
-/// Directives that leave out parts of a request, which Serow passes on, with the remark.
-const UNCHANGED: &[(&str, &str)] = &[
-    ("proxy_pass_request_headers", "the server also gets the fields of the client: remove them with `set-header`"),
-    ("proxy_pass_request_body", "the server also gets the body of the request"),
-    ("proxy_method", "the server gets the method of the request"),
-];
-
-/// Directives about connections to servers and their requests that Serow does not have, with the reason.
-const WITHOUT_COUNTERPART: &[(&str, &str)] = &[
-    ("proxy_set_body", "the server gets the body of the request"),
-    ("proxy_bind", "the system chooses the address of connections to servers"),
-    ("proxy_limit_rate", "responses of servers are read as fast as clients take them"),
-];
-
-fn note_unchanged(position: &Position<'_, '_>, settings: &Scope<'_>) {
-    for (name, why) in UNCHANGED {
-        if let Some(directive) = settings.nearest_one(name).filter(|_| settings.is_on(name) != Some(true)) {
-            position.notes().differs(directive, *why);
-        }
-    }
-    for (name, why) in WITHOUT_COUNTERPART {
-        let is_off = |directive: &&Directive| matches!(directive.word(0), Some("off" | "0"));
-        if let Some(directive) = settings.nearest_one(name).filter(|directive| !is_off(directive)) {
-            position.notes().lost(directive, *why);
-        }
-    }
-}
-
 /// Fields of requests and responses.
 fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
     let table = &mut handler.table;
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
-    note_unchanged(position, settings);
+    let family = family(address);
+    passing::note_unchanged(position, settings, family);
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
     for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
@@ -309,19 +288,7 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
     if !set.is_empty() {
         table.set("set-header", Value::texts(set));
     }
-    hide_fields(position, settings, table);
-}
-
-fn hide_fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let hidden: Vec<String> = settings
-        .nearest("proxy_hide_header")
-        .into_iter()
-        .inspect(|directive| position.notes().translated(directive))
-        .filter_map(|directive| Some(format!("{}:", directive.word(0)?)))
-        .collect();
-    if !hidden.is_empty() {
-        table.set("set-response-header", Value::texts(hidden));
-    }
+    passing::hide_fields(position, settings, family, table);
 }
 
 fn set_host(position: &Position<'_, '_>, host: Option<(&Directive, &str)>, address: &str, table: &mut Table) {

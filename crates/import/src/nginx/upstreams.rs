@@ -19,11 +19,11 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Those of a block with `proxy_pass`.
-    pub(crate) fn of<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, address: &str) -> Self {
+    /// Those of a block with `proxy_pass` or the like, whose directives begin with the family's name.
+    pub(crate) fn of<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, address: &str, family: &str) -> Self {
         let notes = &import.notes;
         let mut table = Table::default();
-        if let Some(directive) = settings.nearest_one("proxy_connect_timeout") {
+        if let Some(directive) = settings.nearest_one(&format!("{family}_connect_timeout")) {
             match directive.word(0).and_then(milliseconds) {
                 Some(2000) => notes.translated(directive),
                 Some(time) => {
@@ -34,17 +34,10 @@ impl Need {
             }
         }
         if address.starts_with("https://") || address.starts_with("grpcs://") {
-            tls(import, settings, &mut table);
+            tls(import, settings, family, &mut table);
         }
-        retries(import, settings, &mut table);
+        retries(import, settings, family, &mut table);
         Self { table }
-    }
-
-    /// The protocol of php-fpm.
-    pub(crate) fn fastcgi() -> Self {
-        let mut need = Self::default();
-        need.set("protocol", "fastcgi");
-        need
     }
 
     pub(crate) fn set(&mut self, key: &str, value: &str) {
@@ -57,37 +50,35 @@ impl Need {
     }
 }
 
-fn tls<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table) {
+fn tls<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, family: &str, table: &mut Table) {
     let notes = &import.notes;
-    let translated = |name: &str| settings.nearest(name).into_iter().for_each(|directive| notes.translated(directive));
-    match settings.is_on("proxy_ssl_verify") {
+    let own = |name: &str| format!("{family}_ssl_{name}");
+    match settings.is_on(&own("verify")) {
         Some(true) => {
             if let Some(path) =
-                settings.nearest_one("proxy_ssl_trusted_certificate").and_then(|directive| directive.word(0))
+                settings.nearest_one(&own("trusted_certificate")).and_then(|directive| directive.word(0))
             {
                 table.set("server-ca", import.path(path));
             }
         }
         _ => table.set("server-insecure", Value::Bool(true)),
     }
-    let certificate = settings.nearest_one("proxy_ssl_certificate").and_then(|directive| directive.word(0));
-    let key = settings.nearest_one("proxy_ssl_certificate_key").and_then(|directive| directive.word(0));
+    let certificate = settings.nearest_one(&own("certificate")).and_then(|directive| directive.word(0));
+    let key = settings.nearest_one(&own("certificate_key")).and_then(|directive| directive.word(0));
     if let (Some(certificate), Some(key)) = (certificate, key) {
         table.set("server-certificate", format!("{},{}", import.path(certificate), import.path(key)));
     }
-    for name in
-        ["proxy_ssl_verify", "proxy_ssl_trusted_certificate", "proxy_ssl_certificate", "proxy_ssl_certificate_key"]
-    {
-        translated(name);
+    for name in ["verify", "trusted_certificate", "certificate", "certificate_key"] {
+        settings.nearest(&own(name)).into_iter().for_each(|directive| notes.translated(directive));
     }
 }
 
 /// The statuses after which nginx can ask another server.
 const STATUSES: &[&str] = &["403", "404", "429", "500", "502", "503", "504"];
 
-fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut Table) {
+fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, family: &str, table: &mut Table) {
     let notes = &import.notes;
-    if let Some(next) = settings.nearest_one("proxy_next_upstream") {
+    if let Some(next) = settings.nearest_one(&format!("{family}_next_upstream")) {
         notes.translated(next);
         let mut causes = Vec::new();
         for word in next.texts() {
@@ -112,7 +103,7 @@ fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut T
             _ => table.set("retry-on", Value::list(causes)),
         }
     }
-    if let Some(tries) = settings.nearest_one("proxy_next_upstream_tries") {
+    if let Some(tries) = settings.nearest_one(&format!("{family}_next_upstream_tries")) {
         match tries.word(0).and_then(|word| word.parse().ok()) {
             Some(0) | None => notes.no_line(tries, "Serow tries three times at most"),
             Some(number) => {
@@ -121,7 +112,7 @@ fn retries<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, table: &mut T
             }
         }
     }
-    if let Some(time) = settings.nearest_one("proxy_next_upstream_timeout") {
+    if let Some(time) = settings.nearest_one(&format!("{family}_next_upstream_timeout")) {
         notes.differs(
             time,
             "the timeouts of the attempts limit the time; total-timeout limits that of the whole request",

@@ -58,12 +58,12 @@ pub(crate) fn set<'tree>(
     if is_whole && has_errors {
         table.set("error-pages", Value::Table(merged(pages)));
     }
-    let intercepts = ["proxy_intercept_errors", "fastcgi_intercept_errors", "uwsgi_intercept_errors"];
-    for name in intercepts {
-        let Some(directive) = settings.nearest_one(name) else { continue };
+    for family in ["proxy", "grpc", "fastcgi", "uwsgi", "scgi"] {
+        let name = format!("{family}_intercept_errors");
+        let Some(directive) = settings.nearest_one(&name) else { continue };
         server.notes().translated(directive);
         let applies = matches!(handler.kind, HandlerKind::Proxy | HandlerKind::Php);
-        if applies && settings.is_on(name) == Some(true) && table.get("error-pages").is_some() {
+        if applies && settings.is_on(&name) == Some(true) && table.get("error-pages").is_some() {
             table.set("intercept", Value::Bool(true));
         }
     }

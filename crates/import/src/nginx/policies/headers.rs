@@ -3,6 +3,7 @@
 use super::{
     super::{
         handler::{Handler, HandlerKind},
+        passing,
         position::Position,
         proxying::is_field_name,
         scope::Scope,
@@ -54,6 +55,10 @@ pub(crate) fn set<'tree>(
                 }
             }
         }
+    }
+    if handler.kind == HandlerKind::Php {
+        let hidden = passing::hidden(position, settings, "fastcgi");
+        rules.splice(0..0, hidden.into_iter().map(removal));
     }
     if let Some(etag) = settings.nearest_one("etag").filter(|_| handler.kind == HandlerKind::Files) {
         server.notes().translated(etag);
