@@ -9,7 +9,7 @@ use super::{
     import::Import,
     proxying::is_field_name,
     scope::Scope,
-    units::{milliseconds, written_duration},
+    units::{bytes, milliseconds, written_duration, written_size},
 };
 use crate::{
     grammar::directive::Directive,
@@ -57,8 +57,33 @@ pub(crate) fn set<'tree>(import: &Import<'tree>, main: &Rc<Scope<'tree>>, http: 
         }
     }
     timeouts(import, http, root);
+    heads(import, http, root);
     tls(import, http, root);
 }
+
+/// The size of request heads, which is that of the whole server in Serow.
+fn heads<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut Table) {
+    let of_servers = http.own("server").flat_map(Directive::children);
+    let all = http.directives.iter().chain(of_servers);
+    let mut largest = DEFAULT_HEAD;
+    for directive in all.filter(|directive| directive.name() == "large_client_header_buffers") {
+        let number = directive.word(0).and_then(|word| word.parse::<u64>().ok());
+        let size = directive.word(1).and_then(bytes);
+        match number.zip(size).and_then(|(number, size)| number.checked_mul(size)) {
+            Some(total) => {
+                import.notes.translated(directive);
+                largest = largest.max(total);
+            }
+            None => import.notes.lost(directive, "it has a number and a size"),
+        }
+    }
+    if largest > DEFAULT_HEAD {
+        root.set("max-head", written_size(largest));
+    }
+}
+
+/// The size of a head by default: in nginx, of four buffers.
+const DEFAULT_HEAD: u64 = 32 << 10;
 
 /// The timeouts of connections, which are those of the whole server in Serow.
 fn timeouts<'tree>(import: &Import<'tree>, http: &Rc<Scope<'tree>>, root: &mut Table) {
