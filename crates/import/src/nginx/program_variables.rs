@@ -44,7 +44,12 @@ pub(super) fn set<'tree>(
     handler: &mut Handler,
 ) {
     let params = settings.nearest(&format!("{protocol}_param"));
-    let last = |name: &str| params.iter().rposition(|param| param.word(0) == Some(name));
+    // A value that is sent only if it is not empty leaves the one before it: `HTTPS $https if_not_empty` behind `HTTPS on`.
+    let always = |name: &str| {
+        let is_always = |param: &&Directive| param.word(0) == Some(name) && param.word(2) != Some("if_not_empty");
+        params.iter().rposition(is_always)
+    };
+    let last = |name: &str| always(name).or_else(|| params.iter().rposition(|param| param.word(0) == Some(name)));
     let mut set = Vec::new();
     for (number, param) in params.iter().enumerate() {
         let (Some(name), Some(value)) = (param.word(0), param.word(1)) else { continue };

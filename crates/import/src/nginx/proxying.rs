@@ -253,7 +253,10 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
                 notes.translated(field);
             }
             ("x-forwarded-proto", "$scheme" | "$http_x_forwarded_proto") => {
-                notes.translated(field);
+                match value {
+                    "$scheme" => notes.translated(field),
+                    _ => notes.differs(field, "what clients say counts only if they are proxies that `trust` names"),
+                }
                 usual.push("X-Forwarded-Proto: $scheme".to_owned());
             }
             ("x-forwarded-host", "$host" | "$http_host" | "$server_name") => {
