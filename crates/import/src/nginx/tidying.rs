@@ -138,20 +138,17 @@ fn lead_to_internal(routes: &mut Vec<Table>) {
 /// Removes routes that no request gets to, since one before them takes all of theirs: `serow check` refuses such routes.
 fn prune(routes: &mut Vec<Table>) {
     // Paths that are taken under conditions; without conditions, those of all requests.
-    let mut taken: Vec<([Option<Value>; 3], String)> = Vec::new();
+    let mut taken: Vec<([Option<Value>; 4], String)> = Vec::new();
     routes.retain_mut(|route| {
-        if route.get("name").is_some() {
-            return true;
-        }
         let paths = paths(route);
-        // Requests of clients do not get to internal routes, and those of responses only to them.
-        let conditions = ["internal", "when", "methods"].map(|key| route.get(key).cloned());
+        // Requests of clients do not get to internal routes, and those of responses only to them, or to those of a name.
+        let conditions = ["internal", "name", "when", "methods"].map(|key| route.get(key).cloned());
         let is_taken = |path: &String| {
             taken.iter().any(|(others, cover)| {
                 // Fewer conditions take more requests.
-                let is_for_all = others[0] == conditions[0]
-                    && (others[1].is_none() || others[1] == conditions[1])
-                    && (others[2].is_none() || others[2] == conditions[2]);
+                let is_for_all = others[..2] == conditions[..2]
+                    && (others[2].is_none() || others[2] == conditions[2])
+                    && (others[3].is_none() || others[3] == conditions[3]);
                 is_for_all && covers(cover, path)
             })
         };
