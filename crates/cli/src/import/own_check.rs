@@ -86,13 +86,13 @@ fn line<'a>(text: &'a str, span: &Range<usize>) -> &'a str {
 fn missing(named: &str, value: &str) -> Option<String> {
     let mut words = named.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
     let key = words.find(|word| OF_MACHINE.contains(word))?;
-    let parts = value.split(['"', '\'', ',']).map(str::trim);
+    let mut parts = value.split(['"', '\'', ',']).map(str::trim);
     if ["user", "group"].contains(&key) {
-        let name = parts.filter(|part| !part.is_empty() && !part.starts_with(key)).last()?;
+        let name = parts.rfind(|part| !part.is_empty() && !part.starts_with(key))?;
         return Some(format!("the {key} {name}"));
     }
     let cannot_open = |path: &&str| path.starts_with('/') && File::open(path).is_err();
-    parts.filter(cannot_open).map(str::to_owned).next()
+    parts.find(cannot_open).map(str::to_owned)
 }
 
 /// Keys whose values name files, folders and accounts.
