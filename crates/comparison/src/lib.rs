@@ -323,7 +323,9 @@ const CACHES: &[&str] = &["proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_c
 
 /// Whether a path is a folder of the location that has no index.
 fn is_folder_without_index(location: &Location<'_>, path: &str) -> bool {
-    let Some((root, false)) = location.folder() else { return false };
+    let Some((root, is_alias)) = location.folder() else { return false };
+    let prefix = location.directive().and_then(|directive| directive.texts().last()).filter(|_| is_alias);
+    let path = path.strip_prefix(prefix.unwrap_or_default()).unwrap_or(path);
     let folder = Path::new(&rehearsal::with_values(root, location)).join(path.trim_start_matches('/'));
     let mut names: Vec<&str> = location.nearest("index").iter().flat_map(|directive| directive.texts()).collect();
     if names.is_empty() {

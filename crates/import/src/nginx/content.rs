@@ -431,9 +431,22 @@ impl<'tree> Content<'_, 'tree> {
         path.push_literal(folder.trim_end_matches('/'));
         let has_slash = match text.parts.first() {
             Some(Part::Literal(literal)) => literal.starts_with('/'),
-            Some(Part::Variable(name)) => name == "uri",
+            Some(Part::Variable(name)) => match name.parse() {
+                Ok(group) => matching.expression().is_some_and(|pattern| pattern.group_begins_with_slash(group)),
+                Err(_) => name == "uri",
+            },
             None => false,
         };
+        let is_known = match text.parts.first() {
+            Some(Part::Variable(name)) => name.parse::<usize>().is_ok(),
+            _ => true,
+        };
+        if !has_slash && is_known {
+            let why =
+                format!("{}: nginx looks for it without a slash behind the folder, and finds none", text.written());
+            server.notes().no_line(candidates, why);
+            return Ok(());
+        }
         if !has_slash {
             path.push_literal("/");
         }

@@ -242,6 +242,31 @@ impl Pattern {
         self.compiled(names).unwrap_or_default()
     }
 
+    /// Whether what a group matches begins with a slash.
+    pub(crate) fn group_begins_with_slash(&self, number: usize) -> bool {
+        let (mut groups, mut in_class, mut is_escaped) = (0, false, false);
+        for (place, letter) in self.expression.char_indices() {
+            match letter {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                ']' => in_class = false,
+                _ if in_class => {}
+                '[' => in_class = true,
+                '(' => {
+                    let inside = &self.expression[place + 1..];
+                    let named = inside.strip_prefix("?<").or_else(|| inside.strip_prefix("?P<"));
+                    let inside = named.and_then(|named| named.split_once('>')).map_or(inside, |(_, inside)| inside);
+                    groups += usize::from(!inside.starts_with('?'));
+                    if groups == number && !inside.starts_with('?') {
+                        return inside.starts_with('/');
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// A property of the compiled expression.
     fn compiled<T>(&self, property: impl FnOnce(&Regex) -> T) -> Option<T> {
         COMPILED.with_borrow_mut(|compiled| {

@@ -45,6 +45,16 @@ pub(super) fn reason(
         "target" if path.contains('%') && decoded(nginx) == decoded(serow) => {
             Some("applications get encoded letters as they were sent")
         }
+        _ if context.is_script && matches!(nginx, "" | "–") && !context.is_named_variable => {
+            Some("programs get the usual variables, also those that no `fastcgi_param` names")
+        }
+        _ => field(part, nginx, serow, request, context).or_else(|| variable(part, nginx, serow, request, context)),
+    }
+}
+
+/// The reason for another field of a request.
+fn field(part: &str, nginx: &str, serow: &str, request: &Request, context: Context) -> Option<&'static str> {
+    match part {
         name if name.ends_with("port") && is_number(nginx) && is_number(serow) => Some("the client has another port"),
         "x-forwarded-for" | "x-forwarded-method" | "x-forwarded-uri" | "x-original-url" | "x-original-method"
             if context.asks && nginx == "–" =>
@@ -68,7 +78,10 @@ pub(super) fn reason(
         "x-forwarded-for" if request.field("x-forwarded-for").is_some() => {
             Some("what a client claims in X-Forwarded-For is not passed on")
         }
-        _ => variable(part, nginx, serow, request, context),
+        name if name.starts_with("x-forwarded-") && serow == "–" && request.field(name).is_some() => {
+            Some("what a client claims in `X-Forwarded-…` is not passed on")
+        }
+        _ => None,
     }
 }
 
@@ -89,12 +102,23 @@ fn variable(part: &str, nginx: &str, serow: &str, request: &Request, context: Co
         "PATH_INFO" if nginx == "–" && !context.is_named_variable => {
             Some("PATH_INFO is there also without `fastcgi_param` (RFC 3875 §4.1.5)")
         }
+        _ if context.is_named_variable && names_host(nginx, serow, &request.host) => {
+            Some("`$server_name` is the host of the request")
+        }
         "HTTPS" if nginx == "off" && serow == "–" => Some("HTTPS=off is as good as none"),
         "DOCUMENT_URI" | "PATH_TRANSLATED" if serow == "–" => {
             Some("SCRIPT_NAME, PATH_INFO and SCRIPT_FILENAME say the same")
         }
         _ => None,
     }
+}
+
+/// Whether a value has the host where nginx's has another one.
+fn names_host(nginx: &str, serow: &str, host: &str) -> bool {
+    let around = serow.split_once(host).filter(|_| !host.is_empty());
+    around.is_some_and(|(before, behind)| {
+        nginx.len() > before.len() + behind.len() && nginx.starts_with(before) && nginx.ends_with(behind)
+    })
 }
 
 /// Whether a path goes on behind a script.
