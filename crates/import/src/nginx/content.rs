@@ -192,7 +192,7 @@ impl<'tree> Content<'_, 'tree> {
         }
         let why = format!("paths such as {prefix}x, without a slash behind {prefix}, are not for this location");
         flow.position.notes().differs(self.directive(), why);
-        let handler = Handler::redirecting(format!("{prefix}/"), 301);
+        let handler = Handler::redirecting(format!("{}/", prefix.replace('*', "%2A")), 301);
         flow.push_handler(&matching.only(prefix), settings, &handler, self.directive());
         Some(matching.below(&format!("{prefix}/")))
     }
@@ -454,7 +454,8 @@ impl<'tree> Content<'_, 'tree> {
         let mut handler = Handler::new(HandlerKind::Files, Table::default());
         handler.table.set("root", folder);
         policies::files::set(server, self.scope(), &mut handler.table);
-        handler.rewrite = Some(format!("{}{}", if has_slash { "" } else { "/" }, text.written()));
+        let written = text.written().replace('*', "%2A");
+        handler.rewrite = Some(format!("{}{written}", if has_slash { "" } else { "/" }));
         let existing = matching.and(matching::Condition::unnamed("file", vec![path.written()]));
         flow.push_handler(&existing, self.scope(), &handler, candidates);
         Ok(())

@@ -273,6 +273,9 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         let Position { server, variables } = &self.position;
         let scope = self.content.map_or(&server.scope, |content| &content.location.scope);
         let path = server.path_text(&variables.filled(&condition.operand), scope, variables)?;
+        if path.starts_with('$') {
+            return Err("the name of the file begins with a variable, which clients may choose".to_owned());
+        }
         let mark = if negated { "!" } else { "" };
         let patterns = match kind {
             Existing::File => vec![format!("{mark}{path}")],

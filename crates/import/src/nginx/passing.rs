@@ -1,6 +1,6 @@
 //! Directives that each kind of `…_pass` has under a name of its own: `proxy_hide_header`, `fastcgi_hide_header`.
 
-use super::{position::Position, scope::Scope};
+use super::{position::Position, proxying::is_field_name, scope::Scope};
 use crate::settings::{table::Table, value::Value};
 
 /// Those that leave out parts of a request, which Serow passes on, with the remark.
@@ -40,11 +40,17 @@ pub(super) fn note_unchanged(position: &Position<'_, '_>, settings: &Scope<'_>, 
 
 /// The fields of responses that `…_hide_header` removes.
 pub(super) fn hidden<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, family: &str) -> Vec<&'tree str> {
-    let directives = settings.nearest(&format!("{family}_hide_header")).into_iter();
-    directives
-        .inspect(|directive| position.notes().translated(directive))
-        .filter_map(|directive| directive.word(0))
-        .collect()
+    let mut names = Vec::new();
+    for directive in settings.nearest(&format!("{family}_hide_header")) {
+        match directive.word(0).filter(|name| is_field_name(name)) {
+            Some(name) => {
+                position.notes().translated(directive);
+                names.push(name);
+            }
+            None => position.notes().lost(directive, "this is not the name of a field"),
+        }
+    }
+    names
 }
 
 /// Removes the fields of responses that `…_hide_header` names.

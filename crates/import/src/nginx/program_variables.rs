@@ -175,10 +175,13 @@ fn add<'tree>(
     set: &mut Vec<(String, Value)>,
 ) {
     let notes = position.notes();
-    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_name = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !text.starts_with(|first: char| first.is_ascii_digit())
+    };
     let with_hyphens = name.strip_prefix("HTTP_").filter(|field| field.contains('-'));
     if !is_name(name) && !with_hyphens.is_some_and(|field| is_name(&field.replace('-', ""))) {
-        let why = "names of variables have letters, digits and _: a field of the request is HTTP_X_NAME";
+        let why = "names of variables begin with a letter, and have letters, digits and _: a field of the request is HTTP_X_NAME";
         return notes.lost(param, why);
     }
     let filled = position.filled(value).replaced(|variable| {

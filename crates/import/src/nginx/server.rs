@@ -390,7 +390,7 @@ fn alias(path: &Text, location: &Location<'_>, table: &mut Table) -> Result<Stri
     };
     let mut rest = Text { parts: path.parts.clone() };
     rest.parts[0] = Part::Literal(format!("/{name}"));
-    let rest = rest.written();
+    let rest = rest.written().replace('*', "%2A");
     table.set("root", if folder.is_empty() { "/" } else { folder });
     Ok(match location.path().is_none() || path.literal().is_some_and(|path| is_alias_of_file(location, path)) {
         true => rest,

@@ -56,7 +56,7 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> (Vec<Route>, Variables) {
                 let mut route = Route::new(Match::exact(&path));
                 // nginx first looks whether the location is internal.
                 let is_internal = location.scope.nearest_one("internal").is_some();
-                let redirect = || Handler::redirecting(format!("{path}/"), 301);
+                let redirect = || Handler::redirecting(format!("{}/", path.replace('*', "%2A")), 301);
                 let handler = if is_internal { Handler::responding(404) } else { redirect() };
                 policies::set(&position, &location.scope, &handler, &mut route.table);
                 server.notes().translated(location.directive);

@@ -90,6 +90,9 @@ fn value<'tree>(
     if format != "combined" {
         let text = log_format(settings, format).ok_or_else(|| format!("there is no `log_format {format}`"))?;
         let text = format_text(server, variables, text)?;
+        if !text.replace("$$", "").contains('$') {
+            return Err(format!("`log_format {format}` has no variables"));
+        }
         entries.push(("format".to_owned(), Value::Text(text)));
     }
     Ok(Some(match entries.len() {
