@@ -1,6 +1,6 @@
 //! Directives that each kind of `…_pass` has under a name of its own: `proxy_hide_header`, `fastcgi_hide_header`.
 
-use super::{position::Position, proxying::is_field_name, scope::Scope};
+use super::{position::Position, scope::Scope, text::is_field_name};
 use crate::settings::{table::Table, value::Value};
 
 /// Those that leave out parts of a request, which Serow passes on, with the remark.

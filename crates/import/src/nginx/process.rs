@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     import::Import,
-    proxying::is_field_name,
     scope::Scope,
+    text::is_field_name,
     units::{bytes, milliseconds, written_duration, written_size},
 };
 use crate::{

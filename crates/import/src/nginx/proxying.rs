@@ -8,7 +8,7 @@ use super::{
     pattern::Pattern,
     position::Position,
     scope::Scope,
-    text::{Text, Use},
+    text::{Text, Use, is_field_name},
     units::milliseconds,
     upstreams::{Need, is_server},
 };
@@ -218,11 +218,6 @@ fn set_prefixes(prefix: &str, path: &str, table: &mut Table) {
     if !path.is_empty() {
         table.set("add-prefix", path);
     }
-}
-
-/// Whether a text is the name of a header field (RFC 9110 §5.6.2).
-pub(super) fn is_field_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 /// Attributes that cookies get by `cookie-flags`.

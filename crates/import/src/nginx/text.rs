@@ -194,6 +194,11 @@ fn variable_name(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
+/// Whether a text is the name of a header field (RFC 9110 §5.6.2).
+pub(crate) fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
 /// The variables that the configuration makes: by `set`, `map`, `geo`, `split_clients`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variables {

@@ -4,11 +4,10 @@ use super::super::{
     condition::{decided_field, field_name},
     position::Position,
     process::network,
-    proxying::is_field_name,
     route::Route,
     scope::Scope,
     server::Server,
-    text::{Text, Use},
+    text::{Text, Use, is_field_name},
     units::{seconds, written_duration},
 };
 use crate::{

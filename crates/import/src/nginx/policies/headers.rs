@@ -5,10 +5,9 @@ use super::{
         handler::{Handler, HandlerKind},
         passing,
         position::Position,
-        proxying::is_field_name,
         scope::Scope,
         server::Server,
-        text::Use,
+        text::{Use, is_field_name},
     },
     files::{CacheControl, cache_control, has_variables},
 };
