@@ -161,12 +161,13 @@ pub struct Faults {
 pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Faults, ConfigurationError> {
     let sources = gather(path, text, &mut Disk)?;
     let folder = path.parent().unwrap_or(Path::new(""));
+    // All that is wrong with settings keeps the parts from being made: where these are there, nothing is read again.
+    let Err(mut of_parts) = assemble(&sources, folder, host) else { return Ok(Faults::default()) };
     let tables = with_tables(&sources, folder, |tables, _, problems| {
         settings_routing::check(&tables, folder, problems);
         Some(())
     });
     let of_settings = tables.err().unwrap_or_default();
-    let mut of_parts = assemble(&sources, folder, host).err().unwrap_or_default();
     of_parts.retain(|fault| !of_settings.contains(fault));
     Ok(Faults { of_settings, of_parts })
 }

@@ -39,12 +39,12 @@ impl OwnCheck {
         let text = &imported.settings;
         let Faults { of_settings, of_parts } = serow_assembly::faults(path, text.clone(), &application_host())?;
         let mut check = Self::default();
-        let is_of_settings = of_settings.len();
-        for (number, fault) in of_settings.into_iter().chain(of_parts).enumerate() {
+        let of_settings = of_settings.into_iter().map(|fault| (fault, false));
+        for (fault, is_of_parts) in of_settings.chain(of_parts.into_iter().map(|fault| (fault, true))) {
             let span = fault.span.unwrap_or_default();
             let line = line(text, &span);
             match missing(&format!("{line} {}", fault.text), text.get(span.clone()).unwrap_or_default()) {
-                Some(missing) if number >= is_of_settings => _ = check.missing.insert(missing),
+                Some(missing) if is_of_parts => _ = check.missing.insert(missing),
                 _ => check.defects.push(Defect {
                     place: imported.origin(span.start).cloned(),
                     line: on_one_line(line),

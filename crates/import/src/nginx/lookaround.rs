@@ -1,7 +1,7 @@
 //! Lookarounds: expressions of PCRE look at the text around a place; Serow's do not, since their time grows only with the length of
 //! the path.
 
-use super::pattern::{escaped, has_alternatives_outside, literal_of};
+use super::pattern::{escaped, has_alternatives_outside, literal_of, operators};
 
 /// The beginnings of groups that look around.
 pub(super) const SIGNS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
@@ -41,14 +41,9 @@ pub(super) fn without(expression: &str) -> String {
 
 /// Where the group ends that a text is the inside of.
 fn end_of_group(text: &str) -> Option<usize> {
-    let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
-    for (place, letter) in text.char_indices() {
+    let mut depth = 0_usize;
+    for (place, letter) in operators(text) {
         match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            ']' => in_class = false,
-            _ if in_class => {}
-            '[' => in_class = true,
             '(' => depth += 1,
             ')' if depth == 0 => return Some(place),
             ')' => depth -= 1,

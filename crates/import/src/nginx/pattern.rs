@@ -244,24 +244,14 @@ impl Pattern {
 
     /// Whether what a group matches begins with a slash.
     pub(crate) fn group_begins_with_slash(&self, number: usize) -> bool {
-        let (mut groups, mut in_class, mut is_escaped) = (0, false, false);
-        for (place, letter) in self.expression.char_indices() {
-            match letter {
-                _ if is_escaped => is_escaped = false,
-                '\\' => is_escaped = true,
-                ']' => in_class = false,
-                _ if in_class => {}
-                '[' => in_class = true,
-                '(' => {
-                    let inside = &self.expression[place + 1..];
-                    let named = inside.strip_prefix("?<").or_else(|| inside.strip_prefix("?P<"));
-                    let inside = named.and_then(|named| named.split_once('>')).map_or(inside, |(_, inside)| inside);
-                    groups += usize::from(!inside.starts_with('?'));
-                    if groups == number && !inside.starts_with('?') {
-                        return inside.starts_with('/');
-                    }
-                }
-                _ => {}
+        let mut groups = 0;
+        for (place, _) in operators(&self.expression).filter(|(_, letter)| *letter == '(') {
+            let inside = &self.expression[place + 1..];
+            let named = inside.strip_prefix("?<").or_else(|| inside.strip_prefix("?P<"));
+            let inside = named.and_then(|named| named.split_once('>')).map_or(inside, |(_, inside)| inside);
+            groups += usize::from(!inside.starts_with('?'));
+            if groups == number && !inside.starts_with('?') {
+                return inside.starts_with('/');
             }
         }
         false
@@ -375,14 +365,9 @@ pub(super) fn literal_of(expression: &str) -> Option<String> {
 
 /// Whether a `|` stands outside of all groups, so that an anchor at the beginning is only that of the first alternative.
 pub(super) fn has_alternatives_outside(expression: &str) -> bool {
-    let (mut depth, mut in_class, mut is_escaped) = (0_usize, false, false);
-    for letter in expression.chars() {
+    let mut depth = 0_usize;
+    for (_, letter) in operators(expression) {
         match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            ']' => in_class = false,
-            _ if in_class => {}
-            '[' => in_class = true,
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             '|' if depth == 0 => return true,
@@ -390,4 +375,23 @@ pub(super) fn has_alternatives_outside(expression: &str) -> bool {
         }
     }
     false
+}
+
+/// The letters of an expression that may be operators, with their places: none that is escaped or in a class.
+pub(super) fn operators(expression: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut in_class, mut is_escaped) = (false, false);
+    expression.char_indices().filter(move |(_, letter)| {
+        let was_in_class = in_class;
+        match letter {
+            _ if is_escaped => {
+                is_escaped = false;
+                return false;
+            }
+            '\\' => is_escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => return !was_in_class,
+        }
+        false
+    })
 }

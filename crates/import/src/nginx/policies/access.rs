@@ -287,9 +287,7 @@ fn decision_cache(server: &Server<'_, '_>, request: &Directive, settings: &Scope
         is_of_success(statuses).then(|| seconds(time)).flatten()
     });
     let Some(age) = age.filter(|age| *age > 0) else {
-        return server
-            .notes()
-            .differs(zone, "the server that decides is asked for each request: `cache` of `forward-auth`");
+        return server.notes().differs(zone, "the server that decides gets each request: `cache` of `forward-auth`");
     };
     server.notes().differs(request, "cached permissions count for the same client and path only");
     server.notes().differs(zone, "a permission counts for the same client and path only, and refusals are not cached");
