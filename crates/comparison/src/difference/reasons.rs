@@ -62,10 +62,6 @@ pub(in super::super) struct Context {
 /// The reason for a difference, if it is meant.
 pub(in super::super) fn reason(difference: &Difference, request: &Request, context: Context) -> Option<&'static str> {
     let (nginx, serow) = (difference.nginx.as_str(), difference.serow.as_str());
-    let is_of_response = !difference.part.starts_with("origin") && difference.part != "status";
-    if is_of_response && is_unsent(request.path()) && !context.is_of_origin && context.leads_on {
-        return Some("hidden files and sources of scripts are not sent: the last candidate of `try_files` is next");
-    }
     if context.lacks_error_script
         && serow == "–"
         && matches!(difference.part.as_str(), "origin" | "set-cookie" | "location")

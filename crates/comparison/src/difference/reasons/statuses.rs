@@ -78,10 +78,11 @@ fn of_method(nginx: &str, serow: &str, request: &Request, context: Context) -> O
     let path = request.path();
     let changes = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS");
     match (nginx, serow) {
-        ("301" | "404" | "500", "405") if changes && (!context.is_of_origin || context.lacks_error_script) => {
-            Some("405 for methods that files do not have, also for folders and where there is no file")
-        }
-        ("403", "405") if changes && path.ends_with('/') && (!context.is_of_origin || context.lacks_error_script) => {
+        ("301" | "403" | "404" | "500", "405")
+            if changes
+                && (nginx != "403" || path.ends_with('/'))
+                && (!context.is_of_origin || context.lacks_error_script) =>
+        {
             Some("405 for methods that files do not have, also for folders and where there is no file")
         }
         ("405", "200") if changes && context.is_of_serows_origin => {
