@@ -2,22 +2,34 @@
 
 use std::{
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
     },
     path::Path,
+    sync::atomic::{AtomicU32, Ordering},
     thread::JoinHandle,
     time::Duration,
 };
 
 pub(crate) use std::{thread::sleep, time::Instant};
 
+use rustix::net::{AddressFamily, SocketType};
 use serow::{BoundServer, Error, Handler};
 pub(crate) use serow_net::time::wall;
 
 use super::TIMEOUT;
+
+/// 127.1.0.0: the rest of 127.0.0.0/8 is loopback as well.
+const FIRST_OWN_ADDRESS: u32 = 0x7f01_0000;
+
+/// An address of loopback that no other client of this process has: ports come again, and the log tells of peers.
+fn own_address() -> SocketAddr {
+    static CLIENTS: AtomicU32 = AtomicU32::new(0);
+    let number = CLIENTS.fetch_add(1, Ordering::Relaxed);
+    SocketAddr::from((Ipv4Addr::from(FIRST_OWN_ADDRESS + number), 0))
+}
 
 /// A connection. Every wait ends after [`TIMEOUT`], unless another time is set.
 pub(crate) enum Stream {
@@ -27,7 +39,16 @@ pub(crate) enum Stream {
 
 impl Stream {
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        let stream = match address {
+            SocketAddr::V4(_) => {
+                let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+                rustix::net::bind(&socket, &own_address())?;
+                rustix::net::connect(&socket, &address)?;
+                TcpStream::from(socket)
+            }
+            // Of the addresses of IPv6, loopback has one.
+            SocketAddr::V6(_) => TcpStream::connect(address)?,
+        };
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
