@@ -13,7 +13,7 @@ use std::{
 };
 
 use serow_comparison::{ComparisonError, Programs};
-use serow_import::grammar::{disk::Disk, error::ImportError as GrammarError};
+use serow_nginx_syntax::{disk::Disk, error::ImportError as GrammarError};
 
 use self::own_check::OwnCheck;
 use crate::{

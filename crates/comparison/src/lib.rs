@@ -52,7 +52,7 @@ use self::{
     servers::Server,
     sites::{Location, Site},
 };
-use serow_import::grammar::{directive::Directive, disk::Disk, error::ImportError, reading};
+use serow_nginx_syntax::{directive::Directive, disk::Disk, error::ImportError, reading};
 
 /// The programs of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]

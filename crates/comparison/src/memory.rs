@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serow_import::grammar::{
+use serow_nginx_syntax::{
     directive::Directive,
     reading::{self, Files},
 };

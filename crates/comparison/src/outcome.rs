@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use super::Difference;
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// The outcome of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// The text of a configuration, and the number of the directive on each of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use super::{
     origin::Origins,
     requests::{Request, UNKNOWN},
 };
-use serow_import::grammar::{directive::Directive, token::Argument};
+use serow_nginx_syntax::{directive::Directive, token::Argument};
 
 /// A configuration that is safe to run.
 #[derive(Debug)]
@@ -261,7 +261,7 @@ fn made(name: &str, words: &[&str]) -> Directive {
         name: word(name),
         words: words.iter().copied().map(word).collect(),
         block: None,
-        place: serow_import::grammar::place::Place { file: Path::new("rehearsal").into(), line: 0 },
+        place: serow_nginx_syntax::place::Place { file: Path::new("rehearsal").into(), line: 0 },
         number: usize::MAX,
     }
 }

@@ -167,7 +167,7 @@ fn of_location(
     base: &Request,
     site: &Site<'_>,
     location: &Location<'_>,
-    directives: &[serow_import::grammar::directive::Directive],
+    directives: &[serow_nginx_syntax::directive::Directive],
 ) -> Vec<Request> {
     let paths = paths::of(site, location);
     let mut requests = Vec::new();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{deadline::Deadline, printed::Printed, rehearsal::lines_of_nginx};
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A server.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use regex::bytes::RegexBuilder;
 
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A server.
 #[derive(Debug)]

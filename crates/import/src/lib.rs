@@ -2,7 +2,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | the text, with the files that it includes, becomes a tree of directives | `grammar/` |
+//! | the text, with the files that it includes, becomes a tree of directives | crate `serow-nginx-syntax` |
 //! | the servers, their addresses, names and certificates become sites | `nginx/translation.rs`, `nginx/listeners.rs`, `nginx/server.rs` |
 //! | the locations are put into the order in which routes have the effect of nginx's choice | `nginx/locations.rs`, `nginx/server_routes.rs` |
 //! | the directives of a location that act in an order, such as `if` and `rewrite`, become routes | `nginx/flow.rs`, `nginx/redirects.rs` |
@@ -13,17 +13,19 @@
 //! | each directive has a line in the report; one that nothing was noted about is lost | `report.rs`, `nginx/catalog.rs` |
 #![forbid(unsafe_code)]
 
-pub mod grammar;
 mod nginx;
 pub mod report;
 mod settings;
 
 use std::path::Path;
 
-use self::{
-    grammar::{error::ImportError, place::Place, reading::Files},
-    report::Report,
+use serow_nginx_syntax::{
+    error::ImportError,
+    place::Place,
+    reading::{self, Files},
 };
+
+use self::report::Report;
 
 /// The outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl Imported {
 ///
 /// The first error of syntax, with its file and line, and the first included file that cannot be read.
 pub fn nginx(main: &Path, prefix: &Path, files: &(impl Files + ?Sized)) -> Result<Imported, ImportError> {
-    let (directives, count) = grammar::reading::read(main, prefix, files)?;
+    let (directives, count) = reading::read(main, prefix, files)?;
     let (written, report) = nginx::translation::translate(&directives, count, prefix);
     Ok(Imported { settings: written.text, origins: written.origins, report })
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt};
 
-use crate::grammar::{directive::Directive, place::Place};
+use serow_nginx_syntax::{directive::Directive, place::Place};
 
 /// The outcome of a directive, from the best to the worst.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_import::grammar::{
+use serow_nginx_syntax::{
     disk::Disk,
     reading::{self, Files},
 };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serow_config::ConfigurationError;
 use serow_document::Sources;
-use serow_import::grammar::reading::Files;
+use serow_nginx_syntax::reading::Files;
 
 /// The files of the input.
 #[derive(Debug)]

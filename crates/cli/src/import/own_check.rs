@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, fmt, fs::File, ops::Range, path::Path};
 
 use serow_assembly::Faults;
 use serow_config::{ConfigurationError, printable::on_one_line};
-use serow_import::{Imported, grammar::place::Place};
+use serow_import::Imported;
+use serow_nginx_syntax::place::Place;
 
 use crate::application_host::application_host;
 
@@ -117,7 +118,7 @@ const OF_MACHINE: &[&str] = &[
 mod tests {
     use std::path::PathBuf;
 
-    use serow_import::grammar::reading::Files;
+    use serow_nginx_syntax::reading::Files;
 
     use super::*;
 

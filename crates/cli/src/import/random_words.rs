@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_import::grammar::reading::Files;
+use serow_nginx_syntax::reading::Files;
 
 use super::own_check::OwnCheck;
 

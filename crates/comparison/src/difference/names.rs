@@ -1,7 +1,7 @@
 //! Ports and folders of the rehearsal, and the original names in their place.
 
 use super::super::rehearsal::{Listener, Rehearsal};
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// The original names.
 #[derive(Clone, Debug, Default)]

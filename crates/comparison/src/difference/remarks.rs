@@ -8,10 +8,8 @@ use super::{
     super::{printed::Printed, requests::Request, sites::Location},
     Difference,
 };
-use serow_import::{
-    grammar::directive::Directive,
-    report::{Outcome, Report},
-};
+use serow_import::report::{Outcome, Report};
+use serow_nginx_syntax::directive::Directive;
 
 /// The remarks of a report, by the number of their directive.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use std::{io, net::TcpListener};
 
 use super::{Listener, Making, made};
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 impl Making<'_> {
     /// Gives each address of the servers two ports: one for nginx, one for Serow.

@@ -1,7 +1,7 @@
 //! Directives that a rehearsal does not have.
 
 use super::Making;
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 impl Making<'_> {
     /// Whether a rehearsal leaves a directive out.

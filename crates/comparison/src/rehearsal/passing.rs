@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Making;
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A variable that names servers.
 #[derive(Clone, Debug, PartialEq, Eq)]

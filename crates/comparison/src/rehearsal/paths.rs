@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::made;
-use serow_import::grammar::{alias::names_file, directive::Directive};
+use serow_nginx_syntax::{alias::names_file, directive::Directive};
 
 /// The files and folders of a rehearsal.
 #[derive(Debug)]

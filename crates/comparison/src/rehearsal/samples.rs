@@ -10,7 +10,7 @@ use super::{
     super::{requests::examples, sites},
     paths::Paths,
 };
-use serow_import::grammar::{alias::names_file, directive::Directive};
+use serow_nginx_syntax::{alias::names_file, directive::Directive};
 
 /// The files in each folder.
 pub(crate) const FILES: &[&str] = &[

@@ -4,7 +4,7 @@ use super::{
     super::sites::{Kind, Location},
     examples,
 };
-use serow_import::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A change of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

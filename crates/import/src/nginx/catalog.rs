@@ -1,9 +1,8 @@
 //! Directives that need no line in Serow's settings, and those that have no counterpart.
 
-use crate::{
-    grammar::directive::Directive,
-    report::{Notes, Outcome},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::report::{Notes, Outcome};
 
 /// Notes the outcome of all directives about which nothing is noted yet.
 pub(crate) fn note_rest(notes: &Notes, directives: &[Directive]) {

@@ -1,7 +1,9 @@
 //! Conditions of `if`.
 
-use super::{matching, pattern::Pattern, text::Text};
-use crate::grammar::directive::Directive;
+use serow_nginx_syntax::pattern::Pattern;
+
+use super::{matching, text::Text};
+use serow_nginx_syntax::directive::Directive;
 
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +142,7 @@ impl Condition {
 /// A pattern that matches only this value.
 pub(crate) fn exact_pattern(value: &str) -> String {
     let has_signs = value.contains('*') || value.starts_with(['!', '~']);
-    if has_signs { format!("~^{}$", super::pattern::escaped(value)) } else { value.to_owned() }
+    if has_signs { format!("~^{}$", serow_nginx_syntax::pattern::escaped(value)) } else { value.to_owned() }
 }
 
 /// The name of a field from that of its variable: `user_agent` is User-Agent.

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use serow_nginx_syntax::pattern::Pattern;
+
 use super::{
     catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
     locations::{Kind, Location, PASSES},
     matching::{self, Match},
-    pattern::Pattern,
     policies::{
         self,
         access::{self, Restriction},
@@ -21,10 +22,9 @@ use super::{
     server_routes,
     text::{Part, Text, Use},
 };
-use crate::{
-    grammar::{alias::names_file, directive::Directive},
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::{alias::names_file, directive::Directive};
+
+use crate::settings::{table::Table, value::Value};
 
 /// The content of a location.
 #[derive(Clone, Copy, Debug)]

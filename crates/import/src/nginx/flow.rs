@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
+use serow_nginx_syntax::pattern::Pattern;
+
 use super::{
     condition::{Condition, Existing, Test},
     content::Content,
     handler::{Handler, HandlerKind},
     matching::{self, Match},
-    pattern::Pattern,
     policies::{self, errors},
     position::Position,
     redirects::{self, Rewrite},
@@ -17,7 +18,7 @@ use super::{
     server_routes,
     text::{Part, Text, Use},
 };
-use crate::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A run through the directives of a block.
 #[derive(Debug)]

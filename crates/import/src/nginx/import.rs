@@ -11,8 +11,9 @@ use super::{
     scope::Scope,
     text::{Text, Use, Variables},
 };
+use serow_nginx_syntax::directive::Directive;
+
 use crate::{
-    grammar::directive::Directive,
     report::Notes,
     settings::{table::Table, value::Value},
 };

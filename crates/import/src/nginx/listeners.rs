@@ -9,11 +9,12 @@ use std::{
 
 use serow_router::HostPattern;
 
-use super::{import::Import, overlapping::Overlapping, pattern::Pattern, scope::Scope};
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::pattern::Pattern;
+
+use super::{import::Import, overlapping::Overlapping, scope::Scope};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// The addresses of all servers.
 #[derive(Debug, Default)]

@@ -8,11 +8,12 @@
 
 use std::rc::Rc;
 
-use super::{
-    pattern::{Beginning, Pattern, UnreadableError},
-    scope::Scope,
-};
-use crate::{grammar::directive::Directive, report::Notes};
+use serow_nginx_syntax::pattern::{Beginning, Pattern, UnreadableError};
+
+use super::scope::Scope;
+use serow_nginx_syntax::directive::Directive;
+
+use crate::report::Notes;
 
 /// Directives that pass requests to another server.
 pub(super) const PASSES: &[&str] =

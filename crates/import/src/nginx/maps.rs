@@ -4,17 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use serow_variables::check_new_name;
 
+use serow_nginx_syntax::pattern::Pattern;
+
 use super::{
     condition::{Condition, Test, exact_pattern},
     import::Import,
-    pattern::Pattern,
     process::network,
     text::{Text, Use, Variables},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// A map that is written if a text names its variable.
 #[derive(Debug)]
@@ -313,7 +313,7 @@ fn case_sensitive(operand: &Text, value: &str) -> String {
     let ignores_case = matches!(operand.variable(), Some("host" | "scheme" | "request_method" | "server_name"));
     let has_case = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     match has_case && !ignores_case {
-        true => format!("~^{}$", super::pattern::escaped(value)),
+        true => format!("~^{}$", serow_nginx_syntax::pattern::escaped(value)),
         false => exact_pattern(value),
     }
 }

@@ -2,10 +2,9 @@
 
 use serow_router::PathPattern;
 
-use super::{
-    locations::{Kind, Location, Within},
-    pattern::{Beginning, Pattern, escaped},
-};
+use serow_nginx_syntax::pattern::{Beginning, Pattern, escaped};
+
+use super::locations::{Kind, Location, Within};
 use crate::settings::{table::Table, value::Value};
 
 /// The requests that a route takes.

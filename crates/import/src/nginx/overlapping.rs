@@ -9,7 +9,7 @@ use super::{
     matching::{Condition, Match},
     route::Route,
 };
-use crate::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// The servers that get requests at single addresses of a listener for all.
 #[derive(Debug, Default)]

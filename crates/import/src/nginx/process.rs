@@ -11,10 +11,9 @@ use super::{
     text::is_field_name,
     units::{bytes, milliseconds, written_duration, written_size},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// As many threads as Serow starts.
 const MAX_WORKERS: u64 = 1024;

@@ -7,7 +7,9 @@ use super::{
     scope::Scope,
     text::{Text, Use},
 };
-use crate::{grammar::directive::Directive, settings::value::Value};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::value::Value;
 
 /// The values of nginx's own files of parameters, and others that say the same: Serow sends these variables itself.
 fn usual_values(name: &str) -> &'static [&'static str] {

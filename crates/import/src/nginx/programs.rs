@@ -1,12 +1,12 @@
 //! `fastcgi_pass`, `uwsgi_pass` and `scgi_pass`: PHP and other programs.
 
+use serow_nginx_syntax::pattern::escaped;
+
 use super::{
     handler::{Handler, HandlerKind},
     locations::{Kind, Location},
     matching::Match,
-    passing,
-    pattern::escaped,
-    policies,
+    passing, policies,
     position::Position,
     program_variables, proxying,
     scope::Scope,
@@ -14,10 +14,9 @@ use super::{
     units::{milliseconds, written_duration},
     upstreams::{Need, is_server},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// The handlers of a location that passes requests to a program, each with its requests.
 pub(super) fn handlers<'tree>(

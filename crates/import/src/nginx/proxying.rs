@@ -1,21 +1,21 @@
 //! `proxy_pass` and `grpc_pass`: requests that another server answers.
 
+use serow_nginx_syntax::pattern::Pattern;
+
 use super::{
     handler::{Handler, HandlerKind},
     locations::Location,
     matching::{Condition, Match},
     passing,
-    pattern::Pattern,
     position::Position,
     scope::Scope,
     text::{Text, Use, is_field_name},
     units::milliseconds,
     upstreams::{Need, is_server},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// The parts of `http://host:port/path`: what is before the path, and the path if there is one.
 pub(super) fn split_url(url: &str) -> (&str, Option<&str>) {

@@ -8,10 +8,9 @@ use super::{
     scope::Scope,
     text::{Part, Text, Use},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// The handler of a `return`.
 pub(super) fn of_return<'tree>(

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, iter, rc::Rc};
 
-use crate::grammar::directive::Directive;
+use serow_nginx_syntax::directive::Directive;
 
 /// A block with those around it: `http`, `server`, `location`, `if`.
 #[derive(Clone, Debug)]

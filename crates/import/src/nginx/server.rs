@@ -2,17 +2,19 @@
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
+use serow_nginx_syntax::pattern::Pattern;
+
 use super::{
     condition::decided_field,
     import::Import,
     locations::{Kind, Location},
     matching,
-    pattern::Pattern,
     scope::Scope,
     text::{Part, Text, Use, Variables},
 };
+use serow_nginx_syntax::{alias::names_file, directive::Directive};
+
 use crate::{
-    grammar::{alias::names_file, directive::Directive},
     report::Notes,
     settings::{table::Table, value::Value},
 };
@@ -358,13 +360,15 @@ impl<'a, 'tree> Server<'a, 'tree> {
                 "none" => patterns.push("!".to_owned()),
                 "blocked" => patterns.push("!~^[^/]*$".to_owned()),
                 "server_names" => patterns.extend(
-                    self.names.iter().map(|name| format!("!~*^https?://{}(:|/|$)", super::pattern::escaped(name))),
+                    self.names
+                        .iter()
+                        .map(|name| format!("!~*^https?://{}(:|/|$)", serow_nginx_syntax::pattern::escaped(name))),
                 ),
                 word if word.starts_with('~') => {
                     patterns.push(format!("!~*^https?://{}", word.trim_start_matches('~').trim_start_matches('^')))
                 }
                 word => {
-                    let host = super::pattern::escaped(word).replace("\\*", "[^/]*");
+                    let host = serow_nginx_syntax::pattern::escaped(word).replace("\\*", "[^/]*");
                     patterns.push(format!("!~*^https?://{host}(:|/|$)"));
                 }
             }

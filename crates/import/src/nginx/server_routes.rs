@@ -14,7 +14,9 @@ use super::{
     server::Server,
     text::{Part, Text, Variables},
 };
-use crate::{grammar::directive::Directive, settings::value::Value};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::value::Value;
 
 /// How many named locations may lead to each other, as in nginx.
 const DEEPEST_NAMES: usize = 10;

@@ -16,8 +16,9 @@ use super::{
     server_routes, tidying,
     units::{bytes, written_size},
 };
+use serow_nginx_syntax::directive::Directive;
+
 use crate::{
-    grammar::directive::Directive,
     report::Report,
     settings::{
         file::{SettingsFile, SiteTable, Written},

@@ -7,10 +7,9 @@ use super::{
     scope::Scope,
     units::{milliseconds, written_duration},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Settings that only an `[[upstream]]` has, which routes of nginx have each for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A whole settings file.
 
 use super::table::Table;
-use crate::grammar::place::Place;
+use serow_nginx_syntax::place::Place;
 
 /// A settings file.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Tables of a settings file: `[[site]]`, `[[upstream]]` and so on, with comments.
 
 use super::value::{Value, append_key};
-use crate::grammar::place::Place;
+use serow_nginx_syntax::place::Place;
 
 /// A table: its keys in the order in which they were set, and comments before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,10 +10,9 @@ use super::super::{
     text::{Text, Use, is_field_name},
     units::{seconds, written_duration},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Sets who may send requests.
 pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -8,10 +8,9 @@ use super::super::{
     text::Text,
     units::{seconds, written_duration},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Sets whether and how responses are cached.
 pub(crate) fn set<'tree>(

@@ -6,10 +6,9 @@ use super::super::{
     scope::Scope,
     text::Use,
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Sets the pages of errors.
 pub(crate) fn set<'tree>(

@@ -5,10 +5,9 @@ use super::super::{
     server::Server,
     units::{seconds, written_duration},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Sets the keys of `files` that do not depend on the folder.
 pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -11,10 +11,9 @@ use super::{
     },
     files::{CacheControl, cache_control, has_variables},
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Fields that `add_header` sets in place of those that are there.
 const REPLACING: &[&str] = &["Last-Modified", "ETag"];

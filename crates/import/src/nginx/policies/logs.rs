@@ -9,10 +9,9 @@ use super::{
     },
     statuses,
 };
-use crate::{
-    grammar::directive::Directive,
-    settings::{table::Table, value::Value},
-};
+use serow_nginx_syntax::directive::Directive;
+
+use crate::settings::{table::Table, value::Value};
 
 /// Sets the access log of a route; the log of the whole server is that of most routes.
 pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -1,22 +1,22 @@
 //! Lookarounds: expressions of PCRE look at the text around a place; Serow's do not, since their time grows only with the length of
 //! the path.
 
-use super::pattern::{escaped, has_alternatives_outside, literal_of, operators};
+use crate::pattern::{escaped, has_alternatives_outside, literal_of, operators};
 
 /// The beginnings of groups that look around.
-pub(super) const SIGNS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+pub(crate) const SIGNS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 
 /// Two expressions that say together the same as one.
-pub(super) struct WithException {
+pub(crate) struct WithException {
     /// The paths of this one,
-    pub(super) expression: String,
+    pub(crate) expression: String,
     /// except for those of this one.
-    pub(super) except: String,
+    pub(crate) except: String,
 }
 
 /// `^/text(?!other)rest` as `^/text` with its rest, except for `^/text(?:other)`. Behind a text that is the same in all paths, there is only
 /// one place to look at.
-pub(super) fn as_exception(expression: &str) -> Option<WithException> {
+pub(crate) fn as_exception(expression: &str) -> Option<WithException> {
     let (before, behind) = expression.split_once("(?!")?;
     literal_of(before.strip_prefix('^')?)?;
     let (inside, rest) = behind.split_at_checked(end_of_group(behind)?)?;
@@ -27,7 +27,7 @@ pub(super) fn as_exception(expression: &str) -> Option<WithException> {
 
 /// The expression without what it looks at, and with anything in the place of a group that stands for a second time: it
 /// matches the same paths, and others.
-pub(super) fn without(expression: &str) -> String {
+pub(crate) fn without(expression: &str) -> String {
     let mut rest = expression.replace("(?>", "(?:");
     for group in 1..=9 {
         rest = rest.replace(&format!("\\{group}"), ".*");
@@ -55,7 +55,7 @@ fn end_of_group(text: &str) -> Option<usize> {
 
 /// An expression in which `(?!text)` before an end that matches anything is spelled out: `/\.(?!well-known)` matches a dot
 /// that no `well-known` follows.
-pub(super) fn spelled_out(expression: &str) -> String {
+pub(crate) fn spelled_out(expression: &str) -> String {
     spelled(expression).unwrap_or_else(|| expression.to_owned())
 }
 

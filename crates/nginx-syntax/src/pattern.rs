@@ -11,7 +11,7 @@ use regex_syntax::{
     },
 };
 
-use super::lookaround;
+use crate::lookaround;
 
 /// How many compiled expressions are kept: thousands of servers have the same few.
 const MAX_COMPILED: usize = 100;
@@ -26,29 +26,32 @@ thread_local! {
 
 /// An expression in Serow's syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     /// The expression, without a flag for case.
     expression: String,
     /// Whether case does not matter.
-    pub(crate) ignores_case: bool,
+    pub ignores_case: bool,
     /// An expression of the paths that it does not match, although the first one does.
     except: Option<String>,
 }
 
 /// An expression that has no equal in Serow's syntax.
 #[derive(Debug)]
-pub(crate) struct UnreadableError {
+pub struct UnreadableError {
     /// The reason, as a sentence.
-    pub(crate) why: String,
+    pub why: String,
     /// An expression that matches all of its paths, and others.
-    pub(crate) around: Pattern,
+    pub around: Pattern,
 }
 
 /// How many of the paths that an expression matches begin with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub enum Beginning {
+    /// All of them.
     All,
+    /// Perhaps some of them.
     Some,
+    /// None of them.
     None,
 }
 
@@ -58,7 +61,7 @@ impl Pattern {
     /// # Errors
     ///
     /// The reason why there is none, as a sentence.
-    pub(crate) fn new(perl: &str, ignores_case: bool) -> Result<Self, String> {
+    pub fn new(perl: &str, ignores_case: bool) -> Result<Self, String> {
         let expression = with_literal_braces(&perl.replace("\\/", "/"));
         let this = Self { expression: lookaround::spelled_out(&expression), ignores_case, except: None };
         match this.parsed() {
@@ -80,7 +83,7 @@ impl Pattern {
     /// # Errors
     ///
     /// There is none. The location must keep its paths all the same: others must not get them.
-    pub(crate) fn of_location(perl: &str, ignores_case: bool) -> Result<Self, UnreadableError> {
+    pub fn of_location(perl: &str, ignores_case: bool) -> Result<Self, UnreadableError> {
         let why = match Self::new(perl, ignores_case) {
             Ok(pattern) => return Ok(pattern),
             Err(why) => why,
@@ -99,7 +102,7 @@ impl Pattern {
     }
 
     /// The expression of the paths that it does not match, although its own one does.
-    pub(crate) fn except(&self) -> Option<Self> {
+    pub fn except(&self) -> Option<Self> {
         self.except.as_ref().map(|except| Self { expression: except.clone(), except: None, ..*self })
     }
 
@@ -114,17 +117,17 @@ impl Pattern {
     }
 
     /// The expression as `path-regex` has it.
-    pub(crate) fn written(&self) -> String {
+    pub fn written(&self) -> String {
         format!("{}{}", if self.ignores_case { "(?i)" } else { "" }, self.expression)
     }
 
     /// The expression as conditions and maps have it.
-    pub(crate) fn written_as_condition(&self) -> String {
+    pub fn written_as_condition(&self) -> String {
         format!("{}{}", if self.ignores_case { "~*" } else { "~" }, self.expression)
     }
 
     /// Whether all paths that it matches begin with a text, or none of them.
-    pub(crate) fn beginning(&self, prefix: &str) -> Beginning {
+    pub fn beginning(&self, prefix: &str) -> Beginning {
         let Some(text) = self.anchored_text() else { return Beginning::Some };
         let is_start = |long: &str, short: &str| match self.ignores_case {
             true => long.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short)),
@@ -165,7 +168,7 @@ impl Pattern {
     }
 
     /// The paths with stars that match the same: `\.php$` is `*.php`, `^/a/.*\.(png|jpg)$` is `/a/*.png` and `/a/*.jpg`.
-    pub(crate) fn as_paths(&self) -> Option<Vec<String>> {
+    pub fn as_paths(&self) -> Option<Vec<String>> {
         if self.ignores_case {
             return None;
         }
@@ -189,7 +192,7 @@ impl Pattern {
     }
 
     /// The path with a star that matches the same, and whose star is the only group: `^/old/(.*)$` is `/old/*`.
-    pub(crate) fn as_path_with_capture(&self) -> Option<String> {
+    pub fn as_path_with_capture(&self) -> Option<String> {
         if self.ignores_case {
             return None;
         }
@@ -201,7 +204,7 @@ impl Pattern {
     }
 
     /// All paths that it matches, if they are a few: `^/(status|ping)$`.
-    pub(crate) fn few_paths(&self) -> Option<Vec<String>> {
+    pub fn few_paths(&self) -> Option<Vec<String>> {
         let literals = Extractor::new().extract(&self.parsed().ok()?);
         let literals = literals.literals().filter(|literals| literals.iter().all(Literal::is_exact))?;
         let paths: Vec<String> = literals
@@ -216,7 +219,7 @@ impl Pattern {
     }
 
     /// Whether it has an end, and paths with a slash at their end may match.
-    pub(crate) fn may_end_with_slash(&self) -> bool {
+    pub fn may_end_with_slash(&self) -> bool {
         let Ok(hir) = self.parsed() else { return false };
         let mut extractor = Extractor::new();
         let suffixes = extractor.kind(ExtractKind::Suffix).extract(&hir);
@@ -225,7 +228,7 @@ impl Pattern {
     }
 
     /// Whether a path matches: for paths that are known when the settings are written.
-    pub(crate) fn matches(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         self.expression_matches(path) && !self.except().is_some_and(|except| except.expression_matches(path))
     }
 
@@ -234,7 +237,7 @@ impl Pattern {
     }
 
     /// The names of its groups, each with its number.
-    pub(crate) fn group_names(&self) -> Vec<(String, usize)> {
+    pub fn group_names(&self) -> Vec<(String, usize)> {
         let names = |expression: &Regex| {
             let numbered = expression.capture_names().enumerate();
             numbered.filter_map(|(number, name)| Some((name?.to_owned(), number))).collect()
@@ -243,7 +246,7 @@ impl Pattern {
     }
 
     /// Whether what a group matches begins with a slash.
-    pub(crate) fn group_begins_with_slash(&self, number: usize) -> bool {
+    pub fn group_begins_with_slash(&self, number: usize) -> bool {
         let mut groups = 0;
         for (place, _) in operators(&self.expression).filter(|(_, letter)| *letter == '(') {
             let inside = &self.expression[place + 1..];
@@ -271,13 +274,13 @@ impl Pattern {
     }
 
     /// The number of its groups.
-    pub(crate) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.parsed().map_or(0, |hir| hir.properties().explicit_captures_len())
     }
 
     /// The names that a host has which it matches: `^(.+)\.example\.com$` is `*.example.com`. Whether they are all of them is
     /// the second part.
-    pub(crate) fn as_hosts(&self) -> Option<(Vec<String>, bool)> {
+    pub fn as_hosts(&self) -> Option<(Vec<String>, bool)> {
         let rest = self.expression.strip_suffix('$')?;
         let (start, suffix) = match rest.strip_prefix('^') {
             Some(anchored) => match anchored.split_once(")\\.").or_else(|| anchored.split_once("+\\.")) {
@@ -298,13 +301,13 @@ impl Pattern {
     }
 
     /// The expression itself.
-    pub(crate) fn expression(&self) -> &str {
+    pub fn expression(&self) -> &str {
         &self.expression
     }
 }
 
 /// A literal text as an expression that matches only it.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     regex_syntax::escape(text)
 }
 
@@ -347,7 +350,7 @@ fn is_repetition(text: &str) -> bool {
 }
 
 /// The text that an expression without operators matches.
-pub(super) fn literal_of(expression: &str) -> Option<String> {
+pub(crate) fn literal_of(expression: &str) -> Option<String> {
     let mut text = String::new();
     let mut letters = expression.chars();
     while let Some(letter) = letters.next() {
@@ -364,7 +367,7 @@ pub(super) fn literal_of(expression: &str) -> Option<String> {
 }
 
 /// Whether a `|` stands outside of all groups, so that an anchor at the beginning is only that of the first alternative.
-pub(super) fn has_alternatives_outside(expression: &str) -> bool {
+pub(crate) fn has_alternatives_outside(expression: &str) -> bool {
     let mut depth = 0_usize;
     for (_, letter) in operators(expression) {
         match letter {
@@ -378,7 +381,7 @@ pub(super) fn has_alternatives_outside(expression: &str) -> bool {
 }
 
 /// The letters of an expression that may be operators, with their places: none that is escaped or in a class.
-pub(super) fn operators(expression: &str) -> impl Iterator<Item = (usize, char)> {
+pub(crate) fn operators(expression: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut in_class, mut is_escaped) = (false, false);
     expression.char_indices().filter(move |(_, letter)| {
         let was_in_class = in_class;
