@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering, fence},
     },
 };
 
@@ -51,12 +51,15 @@ struct QueuePlace {
 }
 
 /// Whether a request was called to look for room, and has not looked since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Call {
     None,
-    /// There is room at a server.
-    ForAny,
+    /// A request left a server: there is room for one.
+    ForOne,
+    /// The servers changed, or it has just come: there may be room for several. Each that finds some calls the next, which may
+    /// have come since then.
+    ForSeveral,
     /// A request that takes any server has found none: only the server of a particular one may have some.
     ForParticular,
 }
@@ -100,14 +103,16 @@ impl WaitingQueue {
     /// There are other servers: all that wait look again.
     pub fn note_servers(&self) {
         if self.waiting() > 0 {
-            self.line().places.iter().for_each(|place| place.call(Call::ForAny));
+            self.line().places.iter().for_each(|place| place.call(Call::ForSeveral));
         }
     }
 
     /// A request left a server: calls the request that has waited longest.
     pub fn note_left(&self) {
+        // Either this sees the request that has entered, or that one sees the room.
+        fence(Ordering::SeqCst);
         if self.waiting() > 0 {
-            self.line().call_first();
+            self.line().call_first(Call::ForOne);
         }
     }
 
@@ -121,14 +126,15 @@ impl WaitingQueue {
         let is_behind_equal = demand == Demand::Any && line.places.iter().any(|before| before.demand == demand);
         // There may be room since the request looked, or such as those before it cannot use.
         if !is_behind_equal {
-            place.call(Call::ForAny);
+            place.call(Call::ForSeveral);
         } else if line.spare_calls > 0 {
             line.spare_calls -= 1;
-            place.call(Call::ForAny);
+            place.call(Call::ForOne);
         }
         line.next_ticket += 1;
         line.places.push_back(Arc::clone(&place));
         self.length.store(line.places.len(), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         Some(Waiting { queue: self, place })
     }
 
@@ -138,27 +144,32 @@ impl WaitingQueue {
 }
 
 impl Line {
-    /// Calls the first request that was not called for other room.
-    fn call_first(&mut self) {
-        match self.places.iter().find(|place| place.called() == Call::None) {
-            Some(place) => place.call(Call::ForAny),
-            None if self.places.is_empty() => {}
-            None => self.spare_calls += 1,
-        }
+    /// Calls the first request, for room that no other request was called for.
+    fn call_first(&mut self, call: Call) {
+        self.call_behind(None, call);
     }
 
-    /// Calls the next request that can use room for which the one with this ticket had no use.
-    fn call_behind(&mut self, ticket: u64, call: Call) {
-        if call == Call::ForParticular {
-            self.spare_calls = 0;
-        }
-        let behind = self.places.partition_point(|place| place.ticket <= ticket);
-        let can_use = |place: &&Arc<QueuePlace>| call == Call::ForAny || place.demand == Demand::Particular;
-        let mut places = self.places.range(behind..).filter(can_use);
-        if let Some(place) = places.clone().find(|place| place.called() == Call::None) {
-            place.call(call);
-        } else if call == Call::ForAny && places.any(|place| place.demand == Demand::Any) {
-            self.spare_calls += 1;
+    /// Calls the next request that can use room for which the one with this ticket had no use, or of which it left some.
+    fn call_behind(&mut self, ticket: Option<u64>, call: Call) {
+        let behind = ticket.map_or(0, |ticket| self.places.partition_point(|place| place.ticket <= ticket));
+        let mut places = self.places.range(behind..);
+        let (called, is_spare) = match call {
+            Call::None => return,
+            Call::ForOne => {
+                let called = places.clone().find(|place| place.called() == Call::None);
+                (called, ticket.is_none() || places.any(|place| place.demand == Demand::Any))
+            }
+            // One that was called for one place may leave more, and would call no other.
+            Call::ForSeveral => (places.next(), false),
+            Call::ForParticular => {
+                self.spare_calls = 0;
+                let is_uncalled = |place: &&Arc<QueuePlace>| place.called() == Call::None;
+                (places.filter(|place| place.demand == Demand::Particular).find(is_uncalled), false)
+            }
+        };
+        match called {
+            Some(place) => place.call(call),
+            None => self.spare_calls += usize::from(is_spare && !self.places.is_empty()),
         }
     }
 }
@@ -168,7 +179,8 @@ impl QueuePlace {
     fn called(&self) -> Call {
         match self.call.load(Ordering::Relaxed) {
             0 => Call::None,
-            1 => Call::ForAny,
+            1 => Call::ForOne,
+            2 => Call::ForSeveral,
             _ => Call::ForParticular,
         }
     }
@@ -187,12 +199,13 @@ impl Waiting<'_> {
         self.place.call.store(Call::None as u8, Ordering::Relaxed);
         drop(line);
         let chosen = choose();
-        match (&chosen, self.place.demand) {
-            (Some(Ok(_)), _) => {}
-            (Some(Err(_)), _) => self.queue.line().call_first(),
-            (None, Demand::Any) => self.queue.line().call_behind(self.place.ticket, Call::ForParticular),
-            (None, Demand::Particular) if call == Call::None => {}
-            (None, Demand::Particular) => self.queue.line().call_behind(self.place.ticket, call),
+        let behind = Some(self.place.ticket);
+        match (&chosen, self.place.demand, call) {
+            (Some(Ok(_)), _, Call::None | Call::ForOne) => {}
+            (Some(Ok(_)), ..) => self.queue.line().call_behind(behind, call),
+            (Some(Err(_)), ..) => self.queue.line().call_first(call.max(Call::ForOne)),
+            (None, Demand::Any, _) => self.queue.line().call_behind(behind, Call::ForParticular),
+            (None, Demand::Particular, _) => self.queue.line().call_behind(behind, call),
         }
         chosen
     }
@@ -207,9 +220,7 @@ impl Drop for Waiting<'_> {
         }
         self.queue.length.store(line.places.len(), Ordering::Relaxed);
         // It leaves before it has looked: the room is for another.
-        if self.place.called() != Call::None {
-            line.call_first();
-        }
+        line.call_first(self.place.called());
         if line.places.is_empty() {
             line.spare_calls = 0;
         }

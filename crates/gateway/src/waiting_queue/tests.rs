@@ -113,12 +113,38 @@ fn each_place_goes_to_the_first_request_that_can_use_it() {
     }
 }
 
+/// On another thread: while one looks, and has been called for more room than it takes.
+#[test]
+fn a_request_that_comes_while_another_looks_finds_the_room_that_is_left() {
+    for needs in [None, Some(1)] {
+        in_runtime(|| {
+            let (queue, room) = (WaitingQueue::default(), Room::default());
+            let (second, wait_for) = (RefCell::new(None), |choose| {
+                queue.wait(QueueSettings { length: 100, timeout: Duration::from_secs(5) }, Demand::Any, choose)
+            });
+            let look_of_first: Box<dyn Fn() -> Option<Result<usize, ErrorReason>>> = Box::new(|| {
+                let mut request = Request::new(&queue, &room, needs, 2);
+                assert!(request.poll().is_pending());
+                second.replace(Some(request));
+                *room.borrow_mut() = [10, 10];
+                take(&room, None).map(Ok)
+            });
+            let mut first = Box::pin(wait_for(look_of_first));
+            assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+            let mut requests: Vec<_> = second.take().into_iter().collect();
+            assert_eq!(run(&mut requests).len(), 1, "{needs:?}");
+        });
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A request comes.
     Come(Option<usize>),
     /// A place becomes free.
     Leave(usize),
+    /// A server gets as many places more.
+    Grow(usize, usize),
     /// The client of a request goes away.
     GoAway(usize),
     /// Those that were woken look.
@@ -130,6 +156,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => needs.prop_map(Step::Come),
         3 => (0..2_usize).prop_map(Step::Leave),
+        1 => (0..2_usize, 1..4_usize).prop_map(|(server, places)| Step::Grow(server, places)),
         1 => (0..8_usize).prop_map(Step::GoAway),
         2 => Just(Step::Run),
     ]
@@ -158,6 +185,10 @@ proptest! {
                     Step::Leave(server) => {
                         room.borrow_mut()[server] += 1;
                         queue.note_left();
+                    }
+                    Step::Grow(server, places) => {
+                        room.borrow_mut()[server] += places;
+                        queue.note_servers();
                     }
                     Step::GoAway(place) => drop((place < requests.len()).then(|| requests.remove(place))),
                     Step::Run => {
