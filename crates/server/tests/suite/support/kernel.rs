@@ -15,7 +15,7 @@ use std::{
 
 pub(crate) use std::{thread::sleep, time::Instant};
 
-use rustix::net::{AddressFamily, SocketType};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use serow::{BoundServer, Error, Handler};
 pub(crate) use serow_net::time::wall;
 
@@ -41,7 +41,8 @@ impl Stream {
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = match address {
             SocketAddr::V4(_) => {
-                let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+                // Processes that other tests start have few descriptors, and must not inherit it.
+                let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
                 rustix::net::bind(&socket, &own_address())?;
                 rustix::net::connect(&socket, &address)?;
                 TcpStream::from(socket)
