@@ -3,19 +3,23 @@
 use std::{
     io::{self, Write},
     sync::{Arc, Mutex, OnceLock},
+    thread::{self, ThreadId},
     time::{Duration, SystemTime},
 };
 
 use serow::{AccessLog, Served};
 
-/// Lines of all servers of this process.
-static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+use super::under::may_serve_this_test;
+
+/// Lines of all servers of this process, each with the thread that wrote it.
+static LINES: Mutex<Vec<(ThreadId, String)>> = Mutex::new(Vec::new());
 
 struct Lines;
 
 impl Write for Lines {
+    /// An event is written by one call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LINES.lock().unwrap().extend_from_slice(bytes);
+        LINES.lock().unwrap().push((thread::current().id(), String::from_utf8_lossy(bytes).into_owned()));
         Ok(bytes.len())
     }
 
@@ -24,14 +28,15 @@ impl Write for Lines {
     }
 }
 
-/// The lines of the error log that hold this text; the first call begins the log.
+/// The lines of the error log that hold this text, of servers that may be this test's; the first call begins the log.
 pub(crate) fn logged_since(text: &str) -> Vec<String> {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
         tracing_subscriber::fmt().with_ansi(false).with_writer(|| Lines).init();
     });
     let lines = LINES.lock().unwrap();
-    String::from_utf8_lossy(&lines).lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+    let of_this_test = lines.iter().filter(|(writer, _)| may_serve_this_test(*writer));
+    of_this_test.flat_map(|(_, written)| written.lines()).filter(|line| line.contains(text)).map(str::to_owned).collect()
 }
 
 /// The entries that an access log has recorded.

@@ -9,6 +9,7 @@ use std::{
     path::Path,
     rc::Rc,
     task::Poll,
+    thread::{self, ThreadId},
     time::{Duration, SystemTime},
 };
 
@@ -173,6 +174,11 @@ impl Drop for Stream {
 
 /// How much later than promised something may happen: a precise deadline is late by 2 ms and by a step of tokio's timer.
 pub(crate) const LATE: Duration = Duration::from_millis(4);
+
+/// Whether a server of this test may run in that thread: each test has a network of its own, whose addresses come again.
+pub(crate) fn may_serve_this_test(thread: ThreadId) -> bool {
+    thread == thread::current().id()
+}
 
 /// A server that runs.
 pub(crate) struct Serving {
