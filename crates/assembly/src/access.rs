@@ -58,6 +58,9 @@ pub(crate) struct AccessParts<'a> {
     bans: Bans,
     /// Whether clients may have certificates.
     has_client_authorities: bool,
+    /// The limits that there are already, by their names.
+    kept_limits: BTreeMap<String, Arc<RateLimit>>,
+    refused_addresses: Arc<RefusedAddresses>,
 }
 
 impl<'a> AccessParts<'a> {
@@ -69,7 +72,13 @@ impl<'a> AccessParts<'a> {
         bans: Bans,
         has_client_authorities: bool,
     ) -> Self {
-        Self { fleet, proxying, trust, bans, has_client_authorities }
+        let (kept_limits, refused_addresses) = Default::default();
+        Self { fleet, proxying, trust, bans, has_client_authorities, kept_limits, refused_addresses }
+    }
+
+    /// The same where the server has these limits and this count already.
+    pub(crate) fn kept(self, limits: BTreeMap<String, Arc<RateLimit>>, refused: &Arc<RefusedAddresses>) -> Self {
+        Self { kept_limits: limits, refused_addresses: Arc::clone(refused), ..self }
     }
 }
 
@@ -95,7 +104,8 @@ impl<'a> Access<'a> {
         parts: AccessParts<'a>,
         problems: &'a Problems,
     ) -> Self {
-        let AccessParts { fleet, proxying, trust, bans, has_client_authorities } = parts;
+        let AccessParts { fleet, proxying, trust, bans, has_client_authorities, mut kept_limits, refused_addresses } =
+            parts;
         let mut this = Self {
             folder,
             trust: Arc::new(trust),
@@ -104,15 +114,16 @@ impl<'a> Access<'a> {
             limits: BTreeMap::new(),
             fleet,
             bans,
-            refused_addresses: Arc::default(),
+            refused_addresses,
             queue: PasswordQueue::new(),
             found: RefCell::default(),
             has_client_authorities,
             scope: scope.clone(),
         };
         for LimitTable { settings, place } in limits {
-            let (name, read) = (settings.name.clone(), this.limit(settings, scope, &place));
-            if this.limits.insert(name.clone(), read.map(Arc::new)).is_some() {
+            let name = settings.name.clone();
+            let limit = kept_limits.remove(&name).or_else(|| this.limit(settings, scope, &place).map(Arc::new));
+            if this.limits.insert(name.clone(), limit).is_some() {
                 let text = format!("there is a [[limit]] {name:?} already: choose another name");
                 problems.add(Problem::of_value(place.key("name"), text));
             }

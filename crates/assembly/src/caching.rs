@@ -72,14 +72,18 @@ fn store(table: &CacheTable, folder: &Path, place: &Place) -> Result<CacheStore,
 
 impl<'a> Caching<'a> {
     /// The store that this table describes, for these sites. Paths are relative to this folder.
+    ///
+    /// A server that goes on with other settings has its store already.
     pub(crate) fn new(
         table: Option<&CacheTable>,
+        kept: Option<&CacheStore>,
         folder: &Path,
         (trust, sites): (TrustedProxies, &[SiteTable]),
         problems: &'a Problems,
     ) -> Self {
         let place = Place::default().key("cache");
-        let store = table.map(|table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok());
+        let new = |table| store(table, folder, &place).map_err(|problem| problems.add(problem)).ok();
+        let store = table.map(|table| kept.cloned().or_else(|| new(table)));
         let purge_from = table.and_then(|table| table.purge_from.as_ref());
         let purge_from = purge_from.map(|networks| PurgingClients {
             addresses: Arc::new(networks.iter().map(|network| network.0).collect()),

@@ -14,8 +14,9 @@ use serow_config::{
         sites::{SiteContent, SiteTable},
     },
 };
-use serow_document::{Place, Problems};
+use serow_document::{Document, Place, Problems};
 use serow_limits::Bans;
+use serow_site::Application;
 use serow_variables::Scope;
 
 use crate::{
@@ -26,7 +27,9 @@ use crate::{
     body_limits::BodyLimits,
     caching::Caching,
     descriptor_shares::Shares,
+    fixed_parts::{self, FixedParts},
     fleet,
+    kept_parts::{KeptLimits, KeptParts},
     logs::{self, Logs},
     notes,
     proxying::Proxying,
@@ -43,8 +46,8 @@ use crate::{
 #[expect(clippy::too_many_lines, reason = "a list: each part is made once, in the order in which they need each other")]
 pub(crate) fn of(
     tables: CheckedTables,
-    folder: &Path,
-    host: &ApplicationHost,
+    (document, folder): (&Document<'_>, &Path),
+    (host, kept): (&ApplicationHost, &KeptParts),
     problems: &Problems,
     notes: &Problems,
 ) -> Option<Configuration> {
@@ -67,10 +70,23 @@ pub(crate) fn of(
     notes::of_root(&general.limits, notes);
     notes::of_sites(&sites, folder, notes);
 
+    let written_maps = format!("{maps:?}");
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
     let note_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
     let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
+    let mut fixed = FixedParts {
+        root: fixed_parts::root_values(document),
+        addresses: fixed_parts::addresses(&listeners),
+        largest_body: general.limits.max_body.map(|limit| format!("{limit:?}")),
+        general: fixed_parts::general(&general),
+        scarce: (shares.cached_files < wanted_files).then_some(shares),
+        has_proxy: sites.iter().any(SiteTable::has_proxy),
+        has_cgi: sites.iter().any(SiteTable::has_cgi),
+        files: fixed_parts::files(redis.as_ref(), &general, folder),
+        notes_attempts: note_attempts,
+        ..FixedParts::default()
+    };
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
     let (scope, logs) = (Scope::new(conditions::maps(maps, problems)), Logs::new(folder, problems));
     let root_logs = logs.root(&general.logging, &scope, &sites);
@@ -81,15 +97,18 @@ pub(crate) fn of(
     let has_cgi = sites.iter().any(SiteTable::has_cgi);
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
-    let proxying = Proxying::new(upstreams, folder, &trust, note_attempts, problems);
-    let (threads, grace, bans) = for_handlers(server.as_ref());
-    let fleet = redis.map(|redis| fleet::of(redis, folder, problems));
+    let proxying = Proxying::new(upstreams, folder, (&trust, note_attempts), &kept.upstreams, problems);
+    let (threads, grace, bans) = for_handlers(server.as_mut(), kept);
+    let fleet = redis.map(|redis| kept.fleet.clone().or_else(|| fleet::of(redis, folder, problems)));
     let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
+    let parts = parts.kept(kept.limits.with_maps(&written_maps), &kept.refused_addresses);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let host = ApplicationHost { note_attempts, ..host.clone() };
-    let applications = Applications::new(folder, threads, grace, &trust, &host, problems);
-    let (mirrors, caching) =
-        (RefCell::default(), Caching::new(cache.as_ref(), folder, (trusted(&trust), &sites), problems));
+    let applications = Applications::new(folder, (threads, grace), &trust, (&host, &kept.applications), problems);
+    let (mirrors, caching) = (
+        RefCell::default(),
+        Caching::new(cache.as_ref(), kept.cache.as_ref(), folder, (trusted(&trust), &sites), problems),
+    );
     let scripting = Scripting::new(scripts, folder, trusted(&trust), (&proxying, fleet.clone().flatten()), problems);
     let routing = Routing {
         scope: &scope,
@@ -112,19 +131,43 @@ pub(crate) fn of(
     };
     let site = scripting.around(routing.handler(sites)?)?;
     note_clients(server.as_mut(), &numbers, &access);
+    let server = server?;
+    let logs = LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) };
+    let counted_routes = metrics.route_metrics.then(|| numbers.counted());
+    let renewed_files = [certificate_files, proxying.renewed_files(), access.files()].concat();
+    // Before the upstreams, which it refers to.
+    let access = access.into_control();
+    let (written_upstreams, caching) = (proxying.into_upstreams(), caching.into_store());
+    let written_applications = Arc::new(applications.into_applications());
+    let applications: Vec<_> =
+        written_applications.iter().map(|(_, application)| Application::clone(application)).collect();
+    fixed.logs = logs.clone();
+    fixed.counted_routes.clone_from(&counted_routes);
+    let has_logs = !logs.otherwise.is_empty() || !logs.of_routes.is_empty();
+    fixed.clients = if has_logs { format!("{:?}", server.clients) } else { String::new() };
+    fixed.asks_providers = !access.logins.is_empty() || !access.remote_keys.is_empty();
+    fixed.applications = applications.iter().map(|application| application.name().to_owned()).collect();
+    let kept = KeptParts {
+        upstreams: written_upstreams.clone(),
+        applications: written_applications,
+        limits: KeptLimits::of(written_maps, &access.limits),
+        cache: caching.clone(),
+        fleet: access.fleet.clone(),
+        bans: Some(server.bans.clone()),
+        refused_addresses: Arc::clone(&access.refused_addresses),
+    };
     Some(Configuration {
-        server: server?,
-        logs: LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) },
+        server,
+        logs,
         site,
-        renewed_files: [certificate_files, proxying.renewed_files(), access.files()].concat(),
-        counted_routes: metrics.route_metrics.then(|| numbers.counted()),
-        // Before the upstreams, which it refers to.
-        access: access.into_control(),
-        upstreams: proxying.into_upstreams(),
-        applications: applications.into_applications(),
+        renewed_files,
+        counted_routes,
+        access,
+        upstreams: written_upstreams.into_iter().map(|(_, upstream)| upstream).collect(),
+        applications,
         has_cgi,
         mirrors: mirrors.into_inner(),
-        cache: caching.into_store(),
+        cache: caching,
         sites: site_count,
         routes: route_count,
         account: account?,
@@ -132,12 +175,20 @@ pub(crate) fn of(
         sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
         notes: Vec::new(),
+        fixed,
+        kept,
     })
 }
 
 /// The properties of the server that handlers need: its number of threads, the time that it has to stop, and its bans.
-fn for_handlers(server: Option<&ServerSettings>) -> (usize, Duration, Bans) {
-    server.map_or((1, Duration::ZERO, Bans::default()), |server| (server.workers, server.grace, server.bans.clone()))
+///
+/// A server that goes on with other settings has its bans already.
+fn for_handlers(server: Option<&mut ServerSettings>, kept: &KeptParts) -> (usize, Duration, Bans) {
+    let Some(server) = server else { return (1, Duration::ZERO, Bans::default()) };
+    if let Some(bans) = &kept.bans {
+        server.bans = bans.clone();
+    }
+    (server.workers, server.grace, server.bans.clone())
 }
 
 /// Tells the server what routes say of clients.

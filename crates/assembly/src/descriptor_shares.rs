@@ -4,7 +4,7 @@ use rustix::process::{Resource, getrlimit};
 use serow_files::max_open_folders;
 
 /// The numbers of connections and of files that may be open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Connections of all workers; 0 where nothing limits them.
     pub connections: usize,

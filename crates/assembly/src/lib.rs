@@ -7,6 +7,7 @@
 //! | the root: server, listeners, TLS, certificates, account | `server.rs`, `tls.rs`, `acme.rs`, `account.rs` |
 //! | handlers: folders, upstreams, applications | `folder.rs`, `upstream.rs`, `proxy.rs`, `application.rs`, `bridged.rs`, `program.rs`, `php.rs` |
 //! | sites and routes, with the phases around their content | `routing.rs`, `routing/`, `policies.rs`, `access.rs`, `caching.rs` |
+//! | other settings for a server that serves: what goes on, and what needs another process | `kept_parts.rs`, `fixed_parts.rs` |
 //! | access logs, and which routes are counted | `logs.rs`, `route_numbers.rs` |
 //!
 //! The crate [`serow_config`] reads the tables. Problems that only the parts can find (a file that is missing, a route behind
@@ -26,10 +27,12 @@ mod check;
 mod configuration;
 mod dav_scopes;
 pub mod descriptor_shares;
+mod fixed_parts;
 mod fleet;
 mod folder;
 mod forward_auth;
 mod internal_roots;
+mod kept_parts;
 mod login;
 mod logs;
 #[cfg(test)]
@@ -72,7 +75,9 @@ pub use self::{
     account::Account,
     acme::{AcmePlan, Reachable},
     bridged::{application, is_module},
+    fixed_parts::FixedParts,
     folder::{folder_error, folder_settings, write_settings},
+    kept_parts::KeptParts,
     php::{PhpPlace, php_fpm},
     process::ApplicationHost,
     program::program,
@@ -123,6 +128,10 @@ pub struct Configuration {
     pub reload_grace: Duration,
     /// Settings that are valid and probably not meant, with their places: a line for each.
     pub notes: Vec<String>,
+    /// The parts that only another process can have.
+    pub fixed: FixedParts,
+    /// The parts that go on where others of the same process follow these settings.
+    pub kept: KeptParts,
 }
 
 /// Reads and checks a settings file. Folders and certificates are opened.
@@ -132,7 +141,7 @@ pub struct Configuration {
 /// The file cannot be read, or it has errors; all of them are reported.
 pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
-    of_sources(path, &gather(path, text, &mut Disk)?, host)
+    of_sources(path, &gather(path, text, &mut Disk)?, host, &KeptParts::default())
 }
 
 /// As [`read`], for the bytes of a file that was at this path, or a bundle of it ([`serow_config::bundle`]).
@@ -141,7 +150,21 @@ pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, Config
 ///
 /// As for [`read`].
 pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
-    of_sources(path, &gather_bundle(path, bytes)?, host)
+    following(path, bytes, host, &KeptParts::default())
+}
+
+/// As [`of_bytes`], for a process that has these parts already.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn following(
+    path: &Path,
+    bytes: Vec<u8>,
+    host: &ApplicationHost,
+    kept: &KeptParts,
+) -> Result<Configuration, ConfigurationError> {
+    of_sources(path, &gather_bundle(path, bytes)?, host, kept)
 }
 
 /// The faults of a settings file.
@@ -162,7 +185,7 @@ pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Fault
     let sources = gather(path, text, &mut Disk)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     // All that is wrong with settings keeps the parts from being made: where these are there, nothing is read again.
-    let Err(mut of_parts) = assemble(&sources, folder, host) else { return Ok(Faults::default()) };
+    let Err(mut of_parts) = assemble(&sources, folder, host, &KeptParts::default()) else { return Ok(Faults::default()) };
     let tables = with_tables(&sources, folder, |tables, _, problems| {
         settings_routing::check(&tables, folder, problems);
         Some(())
@@ -172,16 +195,26 @@ pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Fault
     Ok(Faults { of_settings, of_parts })
 }
 
-fn of_sources(path: &Path, sources: &Sources, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+fn of_sources(
+    path: &Path,
+    sources: &Sources,
+    host: &ApplicationHost,
+    kept: &KeptParts,
+) -> Result<Configuration, ConfigurationError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    assemble(sources, folder, host).map_err(|faults| ConfigurationError::of_faults(sources, &faults))
+    assemble(sources, folder, host, kept).map_err(|faults| ConfigurationError::of_faults(sources, &faults))
 }
 
 /// Makes the parts that these texts describe, where paths are relative to the folder.
-fn assemble(sources: &Sources, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
+fn assemble(
+    sources: &Sources,
+    folder: &Path,
+    host: &ApplicationHost,
+    kept: &KeptParts,
+) -> Result<Configuration, Vec<Fault>> {
     with_tables(sources, folder, |tables, document, problems| {
         let notes = Problems::default();
-        let configuration = configuration::of(tables, folder, host, problems, &notes)?;
+        let configuration = configuration::of(tables, (document, folder), (host, kept), problems, &notes)?;
         let notes = notes.faults(document).iter().map(|fault| sources.line(fault)).collect();
         Some(Configuration { notes, ..configuration })
     })

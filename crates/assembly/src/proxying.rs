@@ -2,14 +2,14 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use serow_config::{
     SettingError,
-    options::{CertificateChoice, ForwardedChoice, ForwardingOptions, UpstreamOptions, without_options},
+    options::{CertificateChoice, ForwardedChoice, ForwardingOptions, UpstreamOptions, UpstreamTlsOptions, without_options},
     paths::{resolve_server, resolve_upstream_tls},
     tables::{
         mirror::MirrorTable,
@@ -21,7 +21,7 @@ use serow_document::{Place, Problem, Problems, names::near};
 use serow_proxy::{CgiProtocol, CheckKind, ForwardingSettings, Network, Protocol, Proxy, Upstream};
 use serow_variables::Scope;
 
-use crate::{cgi_variables::cgi_variables, forwarding_settings, upstream_settings};
+use crate::{cgi_variables::cgi_variables, forwarding_settings, kept_parts::WrittenUpstream, upstream_settings};
 
 /// Which variables the texts of a proxy may name.
 #[derive(Clone, Copy)]
@@ -60,11 +60,13 @@ pub(crate) struct Proxying<'a> {
     note_attempts: bool,
     /// The names that there are, also of upstreams with which something is wrong.
     names: BTreeSet<String>,
-    named: BTreeMap<String, Upstream>,
+    named: BTreeMap<String, (WrittenUpstream, Upstream)>,
+    /// Those that there are already.
+    kept: HashMap<&'a WrittenUpstream, &'a Upstream>,
     /// The files of the certificates that servers are shown.
     renewed_files: Vec<PathBuf>,
     /// The upstreams that routes define themselves, by their servers.
-    nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, Upstream)>>,
+    nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, WrittenUpstream, Upstream)>>,
 }
 
 impl<'a> Proxying<'a> {
@@ -72,13 +74,13 @@ impl<'a> Proxying<'a> {
     pub(crate) fn new(
         tables: Vec<UpstreamTable>,
         folder: &'a Path,
-        trust: &'a [NetworkRule],
-        note_attempts: bool,
+        (trust, note_attempts): (&'a [NetworkRule], bool),
+        kept: &'a [(WrittenUpstream, Upstream)],
         problems: &'a Problems,
     ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
-        let renewed_files = Vec::new();
-        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, renewed_files, nameless };
+        let (renewed_files, kept) = (Vec::new(), kept.iter().map(|(written, upstream)| (written, upstream)).collect());
+        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, kept, renewed_files, nameless };
         for table in tables {
             proxying.add(table);
         }
@@ -97,10 +99,14 @@ impl<'a> Proxying<'a> {
             let text = format!("there is an upstream {name:?} already: write another name");
             self.problems.add(Problem::of_value(place.key("name"), text));
         }
+        let written = WrittenUpstream(format!("{name:?} {servers:?} {protocol:?} {arguments:?}"));
+        // Files may have changed since they were read.
+        let kept = self.kept.get(&written).filter(|_| !reads_files(&arguments.tls)).copied();
         match upstream_settings(name.clone(), &servers, arguments) {
             Ok(settings) => {
                 if let Some(settings) = self.speaking_protocol(settings, protocol, &place) {
-                    self.named.insert(name, Upstream::new(settings));
+                    let upstream = kept.cloned().unwrap_or_else(|| Upstream::new(settings));
+                    self.named.insert(name, (written, upstream));
                 }
             }
             Err(found) => self.problems.add(found.problem(&place)),
@@ -213,7 +219,7 @@ impl<'a> Proxying<'a> {
                 let text = "either `upstream` or `servers`: leave one out";
                 noted(Problem::of_key(place.key("servers"), text))
             }
-            Some(name) if self.names.contains(&name) => self.named.get(&name).cloned(),
+            Some(name) if self.names.contains(&name) => self.named.get(&name).map(|(_, upstream)| upstream.clone()),
             Some(name) => noted(Problem::of_value(place.key("upstream"), self.unknown(&name))),
             None if servers.is_empty() => {
                 let text = "there are no servers: write `upstream` with the name of an [[upstream]], or `servers`";
@@ -229,7 +235,7 @@ impl<'a> Proxying<'a> {
 
     /// The upstreams by their names.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&String, &Upstream)> {
-        self.named.iter()
+        self.named.iter().map(|(name, (_, upstream))| (name, upstream))
     }
 
     /// The proxy that sends copies of requests to an upstream, or to a server without one; nothing where something is
@@ -283,7 +289,7 @@ impl<'a> Proxying<'a> {
         let addresses: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
         let name = addresses.join("+");
         let mut nameless = self.nameless.borrow_mut();
-        if let Some((others, upstream)) = nameless.get(&name) {
+        if let Some((others, _, upstream)) = nameless.get(&name) {
             let text =
                 "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
             return if *others == servers && upstream.settings().cgi_protocol == protocol {
@@ -294,8 +300,10 @@ impl<'a> Proxying<'a> {
         }
         let usual: UpstreamOptions = without_options();
         let settings = upstream_settings(name.clone(), &servers, usual)?;
-        let upstream = Upstream::new(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings });
-        nameless.insert(name, (servers, upstream.clone()));
+        let written = WrittenUpstream(format!("{servers:?} {protocol:?}"));
+        let new = || Upstream::new(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings });
+        let upstream = self.kept.get(&written).copied().cloned().unwrap_or_else(new);
+        nameless.insert(name, (servers, written, upstream.clone()));
         Ok(upstream)
     }
 
@@ -316,11 +324,16 @@ impl<'a> Proxying<'a> {
         self.renewed_files.clone()
     }
 
-    /// All of them.
-    pub(crate) fn into_upstreams(self) -> Vec<Upstream> {
-        let nameless = self.nameless.into_inner().into_values().map(|(_, upstream)| upstream);
+    /// All of them, with how they are written.
+    pub(crate) fn into_upstreams(self) -> Vec<(WrittenUpstream, Upstream)> {
+        let nameless = self.nameless.into_inner().into_values().map(|(_, written, upstream)| (written, upstream));
         self.named.into_values().chain(nameless).collect()
     }
+}
+
+/// Whether connections to servers depend on files.
+fn reads_files(tls: &UpstreamTlsOptions) -> bool {
+    tls.server_ca.is_some() || tls.server_certificate.is_some()
 }
 
 const SET_HEADER: &str = "set-header";

@@ -8,8 +8,11 @@
 //! | it opens sockets, and gives up its rights one after the other | `run/sockets.rs`, `run/rights.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
+//! | it serves with other settings, as far as one process can | `run/live_settings.rs`, `run/access_threads.rs` |
 
+mod access_threads;
 mod ban_storage;
+mod live_settings;
 mod master;
 mod orders;
 mod program;

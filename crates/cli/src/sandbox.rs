@@ -4,6 +4,7 @@
 //! rotation. So what is allowed is the folder around each of them (`sandbox/places.rs`). Where it cannot be known what
 //! has to be opened, nothing is restricted.
 
+mod granted;
 mod places;
 
 use std::{
@@ -18,14 +19,24 @@ use serow_config::SandboxChoice;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 use serow_site::{AccessControl, CacheStore};
 
-use self::places::{PlaceError, existing, places_of};
+use self::{
+    granted::Granted,
+    places::{PlaceError, existing, places_of},
+};
 use crate::{certificates, descriptors};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
 pub(crate) enum SandboxState {
-    On(Restriction),
+    /// It is, to these files.
+    On(Restriction, Granted),
     Off(Reason),
+}
+
+/// A restriction that is ready.
+pub(crate) struct PreparedSandbox {
+    sandbox: Sandbox,
+    granted: Granted,
 }
 
 /// Why it is not.
@@ -58,9 +69,13 @@ pub(crate) enum Reason {
 impl SandboxState {
     /// Restricts this process, or says why it must not serve: where the kernel has no Landlock, a server goes on without
     /// the restriction, but not where only descriptors are missing.
-    pub(crate) fn enter(prepared: Result<Sandbox, Reason>) -> Result<Self, String> {
-        match prepared.and_then(|sandbox| sandbox.enter().map_err(Reason::Kernel)) {
-            Ok(restriction) => Ok(Self::On(restriction)),
+    pub(crate) fn enter(prepared: Result<PreparedSandbox, Reason>) -> Result<Self, String> {
+        let enter = |PreparedSandbox { sandbox, granted }| match sandbox.enter() {
+            Ok(restriction) => Ok((restriction, granted)),
+            Err(unrestricted) => Err(Reason::Kernel(unrestricted)),
+        };
+        match prepared.and_then(enter) {
+            Ok((restriction, granted)) => Ok(Self::On(restriction, granted)),
             Err(reason) if reason.is_exhaustion() => Err(format!(
                 "the files that the server can open cannot be restricted ({reason}): raise the limit of open files, or write \
                  sandbox = \"off\""
@@ -71,6 +86,22 @@ impl SandboxState {
                 }
                 Ok(Self::Off(reason))
             }
+        }
+    }
+}
+
+impl SandboxState {
+    /// Why a process in this state cannot serve these settings, or would have more rights than another one; none if it can.
+    pub(crate) fn reason_for_process(&self, configuration: &Configuration) -> Option<String> {
+        match (self, needed_paths(configuration, None)) {
+            (Self::On(_, granted), Ok(needed)) => {
+                let missing = granted.first_missing(&needed)?;
+                Some(format!("the sandbox is without {}", missing.display()))
+            }
+            (Self::On(..), Err(reason)) => Some(format!("the sandbox has to be off: {reason}")),
+            (Self::Off(Reason::Settings | Reason::OtherCommand | Reason::Kernel(_)), _) => None,
+            (Self::Off(reason), Err(other)) if reason.to_string() == other.to_string() => None,
+            (Self::Off(_), _) => Some("the sandbox can be on".to_owned()),
         }
     }
 }
@@ -87,7 +118,14 @@ impl Reason {
 }
 
 /// Opens what a generation with these settings needs, while this may be root still. `keys` is the folder of key sets.
-pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Result<Sandbox, Reason> {
+pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Result<PreparedSandbox, Reason> {
+    let paths = needed_paths(configuration, keys)?;
+    let sandbox = Sandbox::new(&paths).map_err(Reason::Kernel)?;
+    Ok(PreparedSandbox { sandbox, granted: Granted::of(paths) })
+}
+
+/// The files that a generation with these settings needs, each once.
+fn needed_paths(configuration: &Configuration, keys: Option<&Path>) -> Result<Vec<AllowedPath>, Reason> {
     let logs = configuration.logs.destinations();
     require_no_programs(configuration, &logs)?;
     let mut paths = Vec::new();
@@ -132,7 +170,7 @@ pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Res
     paths.extend(RANDOMNESS.map(|path| AllowedPath { path: PathBuf::from(path), access: FileAccess::Read }));
     paths.sort();
     paths.dedup();
-    Sandbox::new(&paths).map_err(Reason::Kernel)
+    Ok(paths)
 }
 
 /// The folders that belong to the server alone: certificates, the key sets of issuers, stored responses.
@@ -184,7 +222,7 @@ impl From<PlaceError> for Reason {
 impl fmt::Display for SandboxState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::On(restriction) => restriction.fmt(f),
+            Self::On(restriction, _) => restriction.fmt(f),
             Self::Off(reason) => write!(f, "off: {reason}"),
         }
     }

@@ -12,7 +12,7 @@ use serow_limits::Bans;
 use serow_message::ClientField;
 use serow_processes::Reloader;
 use serow_proxy::{SpoolSpace, TrustedProxies, Upstream};
-use serow_site::{Application, CacheStore, ClientAdmission, MaintenanceSwitch, Sites};
+use serow_site::{Application, CacheStore, ClientAdmission, LiveSites, MaintenanceSwitch, Sites};
 
 use crate::{
     announcement::{self, announce},
@@ -138,7 +138,7 @@ impl Serving {
         descriptors::require(descriptors)?;
         let (trusted, client_field) = trusted;
         let admission = ClientAdmission { maintenance, bans, trusted, client_field };
-        let outcome = serow_site::start(server, sites, policy, admission).and_then(|server| {
+        let outcome = serow_site::start(server, &LiveSites::new(sites), policy, admission).and_then(|server| {
             announce(&announcement);
             serow_supervisor::tell_parent("READY=1");
             server.wait()

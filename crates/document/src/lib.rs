@@ -7,6 +7,7 @@
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
 //! | from a place to a line of a file: the span in the text, the file that has it, the line | `document.rs`, `sources.rs`, `lines.rs`, `fault.rs`, `excerpt.rs` |
 //! | `${NAME}` of the environment in it | `environment.rs` |
+//! | the values at the root, to compare two files | `settings_values.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
 //! | the keys of a table as a JSON schema, and a reference of them | `shape.rs`, `description.rs`, `reference.rs`, `markdown.rs` |
@@ -33,6 +34,7 @@ mod place;
 pub mod printable;
 mod problem;
 mod reference;
+mod settings_values;
 pub mod shape;
 mod sources;
 mod syntax;
@@ -48,6 +50,7 @@ pub use self::{
     place::{Place, Step},
     problem::{Problem, Problems},
     reference::Reference,
+    settings_values::SettingsValues,
     shape::Shape,
     sources::Sources,
     toml_keys::WrittenKeys,

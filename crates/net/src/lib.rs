@@ -42,6 +42,7 @@ pub mod socket_filter;
 mod socket_state;
 #[cfg(not(feature = "simulation"))]
 mod tcp_info;
+mod thread_slots;
 #[cfg_attr(feature = "simulation", path = "simulated/time.rs")]
 pub mod time;
 mod tunnel;
@@ -70,6 +71,7 @@ pub use serow_message::{Address, AddressError};
 pub use shared_memory::{OutsideError, SharedMemory};
 pub use socket::Socket;
 pub use socket_state::{More, Readable};
+pub use thread_slots::{SlotNumber, ThreadSlots};
 pub use time::monotonic;
 pub use tunnel::Tunnel;
 #[cfg(feature = "udp")]

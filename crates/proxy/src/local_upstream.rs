@@ -9,7 +9,7 @@ use std::{
 };
 
 use serow_client::{Http1, Protocol};
-use serow_net::Moment;
+use serow_net::{Moment, ThreadSlots};
 use tokio::task::JoinHandle;
 
 use crate::{
@@ -45,8 +45,7 @@ pub(crate) struct Members {
 /// All upstreams of a thread.
 struct LocalUpstreams {
     context: Rc<ThreadContext>,
-    /// By the numbers of upstreams.
-    upstreams: RefCell<Vec<Option<Rc<LocalUpstream>>>>,
+    upstreams: RefCell<ThreadSlots<Rc<LocalUpstream>>>,
     background: RefCell<Option<JoinHandle<()>>>,
 }
 
@@ -65,7 +64,7 @@ impl LocalUpstream {
         all.context.update_clock();
         all.run_in_background();
         let number = upstream.number();
-        if let Some(Some(local)) = all.upstreams.borrow().get(number) {
+        if let Some(local) = all.upstreams.borrow().get(number) {
             local.look_for_changes();
             return Rc::clone(local);
         }
@@ -78,11 +77,7 @@ impl LocalUpstream {
             multiplexed: RefCell::default(),
             clientless: Cell::default(),
         });
-        let mut upstreams = all.upstreams.borrow_mut();
-        if upstreams.len() <= number {
-            upstreams.resize_with(number + 1, || None);
-        }
-        upstreams[number] = Some(Rc::clone(&local));
+        all.upstreams.borrow_mut().set(number, Rc::clone(&local));
         local
     }
 
@@ -159,7 +154,9 @@ impl LocalUpstreams {
         loop {
             tokio::time::sleep(SWEEP).await;
             self.context.clock.update();
-            let upstreams: Vec<_> = self.upstreams.borrow().iter().flatten().cloned().collect();
+            let retired = self.upstreams.borrow_mut().take_if(|local| local.upstream.is_retired());
+            drop(retired);
+            let upstreams: Vec<_> = self.upstreams.borrow().values().cloned().collect();
             for local in &upstreams {
                 local.pool.sweep();
                 local.pool.log_suppressed();

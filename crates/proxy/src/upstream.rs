@@ -2,13 +2,13 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use serow_client::{Destination, NotReusable};
 use serow_gateway::{CrashingRequests, LogLimit, WaitingQueue};
 use serow_message::ServerLocation;
-use serow_net::Moment;
+use serow_net::{Moment, SlotNumber};
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
@@ -27,8 +27,10 @@ pub struct Upstream {
 
 #[derive(Debug)]
 struct UpstreamState {
-    /// Different for every upstream of this process.
-    number: usize,
+    /// By which threads find their connections.
+    number: SlotNumber,
+    /// Whether no settings have it any more.
+    is_retired: AtomicBool,
     settings: UpstreamSettings,
     servers: Mutex<Arc<[Arc<Server>]>>,
     /// Servers given by name, each of which stands for all addresses of the name.
@@ -50,7 +52,6 @@ impl Upstream {
     /// have no server.
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let room = Arc::<WaitingQueue>::default();
         let servers = settings.servers.iter().filter_map(|server| {
             let destination = known_destination(server)?;
@@ -59,12 +60,13 @@ impl Upstream {
         let servers = Mutex::new(servers.collect());
         let named = settings.servers.iter().filter(|server| known_destination(server).is_none());
         let named = Mutex::new(named.cloned().map(Arc::new).collect());
-        let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
+        let (number, is_retired) = (SlotNumber::new(), AtomicBool::new(false));
         let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
         let (refusals, crashing) = (LogLimit::default(), Mutex::default());
         Self {
             shared: Arc::new(UpstreamState {
                 number,
+                is_retired,
                 settings,
                 servers,
                 named,
@@ -78,9 +80,24 @@ impl Upstream {
         }
     }
 
-    /// Different for every upstream of this process, and small.
-    pub(crate) fn number(&self) -> usize {
-        self.shared.number
+    /// By which threads find their connections.
+    pub(crate) fn number(&self) -> &SlotNumber {
+        &self.shared.number
+    }
+
+    /// The same for all handles to the same upstream, and for no others at that time.
+    pub(crate) fn identity(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// The settings that are in effect have it no more: threads close its idle connections within some seconds. Requests that
+    /// it has already go on.
+    pub fn retire(&self) {
+        self.shared.is_retired.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.shared.is_retired.load(Ordering::Relaxed)
     }
 
     /// Requests that crashed two servers each.

@@ -33,5 +33,6 @@ pub use self::{
     exchange::{Begun, Watched},
     script::Script,
     shared_dictionary::{DICTIONARY_BYTES, share_dictionary},
+    states::drop_stale_states,
     testing::ScriptTest,
 };

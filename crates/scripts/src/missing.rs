@@ -86,6 +86,9 @@ impl Watched {
 /// As with Lua; no script uses it.
 pub fn share_dictionary(_: Option<OwnedFd>) {}
 
+/// As with Lua: there are no states.
+pub fn drop_stale_states() {}
+
 /// As with Lua: there is no dictionary.
 pub const DICTIONARY_BYTES: usize = 0;
 

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | the request as it was received, and as all parts see it | `received_request.rs` |
 //! | the handler of a server; its sites, and the policies of sites | `site_handler.rs`, `sites.rs`, `site_policies.rs` |
+//! | sites that are replaced while the server serves | `live_sites.rs` |
 //! | one route; the response to a request that was routed | `route_handler.rs`, `routed_response.rs`, `chosen_route.rs` |
 //! | folder, application or proxy | `content.rs`, `application.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
@@ -39,6 +40,7 @@ mod guard_notes;
 mod identified;
 mod internal_redirects;
 mod internal_routes;
+mod live_sites;
 mod maintenance;
 mod mirror;
 mod per_thread;
@@ -71,6 +73,7 @@ pub use self::{
     error_routes::{PageStatus, PageTarget, RoutedPage},
     examination::{Finding, connection_to},
     internal_routes::{InternalRoot, InternalRoutes},
+    live_sites::LiveSites,
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
     phases::PhaseSettings,

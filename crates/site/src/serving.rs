@@ -3,12 +3,13 @@
 use serow::{Address, BoundServer, Handler, RunningServer};
 
 use crate::{
-    Sites,
+    LiveSites,
     site_handler::{ClientAdmission, SiteHandler},
     to_tls::TlsPolicy,
 };
 
-/// Starts the server, and returns when it serves; while maintenance goes on, clients receive 503, and banned ones 403.
+/// Starts the server, and returns when it serves; the sites may be replaced while it does. While maintenance goes on, clients
+/// receive 503, and banned ones 403.
 /// Trusted proxies name the client and its scheme, for maintenance and for redirects to TLS;
 /// [`Router::with_trusted`](serow_router::Router::with_trusted) has those for routes.
 ///
@@ -17,7 +18,7 @@ use crate::{
 /// If a worker cannot be started.
 pub fn start(
     server: BoundServer,
-    sites: Sites,
+    sites: &LiveSites,
     policy: TlsPolicy,
     admission: ClientAdmission,
 ) -> Result<RunningServer, serow::Error> {
@@ -26,7 +27,7 @@ pub fn start(
 }
 
 /// The handler of all requests to these sites: redirects to TLS lead to this port. [`start`] serves it; tests call it without a server.
-pub fn handler(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> impl Handler {
+pub fn handler(sites: &LiveSites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> impl Handler {
     SiteHandler::new(sites, policy, port, admission)
 }
 

@@ -10,7 +10,9 @@ use serow_message::ClientField;
 use serow_net::monotonic;
 
 use crate::{
-    MaintenanceSwitch, Sites, received_request,
+    LiveSites, MaintenanceSwitch,
+    live_sites::SitesOfThread,
+    received_request,
     site_response::SiteResponse,
     strict_transport::StrictTransport,
     to_tls::{TlsPolicy, ToTls},
@@ -19,7 +21,7 @@ use crate::{
 /// All sites, with the parts around them that are the same for each: TLS, bans, maintenance.
 #[derive(Clone)]
 pub(crate) struct SiteHandler {
-    sites: Sites,
+    sites: SitesOfThread,
     to_tls: ToTls,
     /// How long browsers use TLS only (HSTS).
     strict_transport: Option<Duration>,
@@ -55,8 +57,9 @@ impl ClientAdmission {
 
 impl SiteHandler {
     /// Redirects lead to this port.
-    pub(crate) fn new(sites: Sites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> Self {
+    pub(crate) fn new(sites: &LiveSites, policy: TlsPolicy, port: u16, admission: ClientAdmission) -> Self {
         let TlsPolicy { strict_transport, redirected, challenges } = policy;
+        let sites = sites.for_thread();
         Self { sites, to_tls: ToTls { redirected, port }, strict_transport, challenges, admission }
     }
 

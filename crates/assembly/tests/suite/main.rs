@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod applications;
+mod live_settings;
 mod phases;

@@ -7,18 +7,22 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
-use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand, Sources};
+use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand};
 use serow_site::Application;
-use serow_supervisor::master::{Orders, StopReason, Wait};
+use serow_supervisor::master::{Adoption, Orders, StopReason, Wait};
 
-use super::ban_storage::BanStorage;
+use super::{
+    ban_storage::BanStorage,
+    live_settings::{LiveSettings, SharedParts},
+};
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
     pub(super) stopper: Stopper,
     /// The end of accepting connections, until somebody waits for it.
     pub(super) end_of_accepting: Option<EndOfAccepting>,
-    pub(super) sources: Sources,
+    pub(super) parts: SharedParts,
+    pub(super) settings: LiveSettings,
     pub(super) bans: BanStorage,
     /// How long what runs may take when another generation serves.
     pub(super) replaced: Duration,
@@ -36,7 +40,7 @@ impl Orders for ServerOrders {
             // Connections that never end may go on beside the other generation.
             StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
             StopReason::Stopped | StopReason::Orphaned => {
-                self.sources.applications.iter().for_each(Application::close_websockets);
+                self.parts.lock().sources.applications.iter().for_each(Application::close_websockets);
                 self.stopper.stop_within(self.stopped);
             }
         }
@@ -53,26 +57,31 @@ impl Orders for ServerOrders {
     }
 
     fn report(&mut self) -> Value {
-        self.sources.document()
+        self.parts.lock().sources.document()
+    }
+
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {
+        self.settings.adopt(text, &overrides)
     }
 
     fn command(&mut self, command: &Value) -> Result<String, String> {
+        let sources = &self.parts.lock().sources;
         if let Ok(command) = CertificateCommand::deserialize(command) {
-            return self.sources.certificates.apply(command);
+            return sources.certificates.apply(command);
         }
         if let Ok(command) = BanCommand::deserialize(command) {
-            return command.apply(&self.sources.bans);
+            return command.apply(&sources.bans);
         }
         if let Ok(command) = MaintenanceCommand::deserialize(command) {
-            return command.apply(&self.sources.maintenance);
+            return command.apply(&sources.maintenance);
         }
         if let Ok(inquiry) = CacheInquiry::deserialize(command) {
-            return inquiry.answer(self.sources.cache.as_ref());
+            return inquiry.answer(sources.cache.as_ref());
         }
         if let Ok(command) = PurgeCommand::deserialize(command) {
-            return command.apply(self.sources.cache.as_ref());
+            return command.apply(sources.cache.as_ref());
         }
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
-        command.apply(&self.sources.upstreams)
+        command.apply(&sources.upstreams)
     }
 }

@@ -7,17 +7,14 @@ use std::{io, os::unix::process::parent_id, path::PathBuf};
 use serow::BoundServer;
 use serow_acme::PreparedManager;
 use serow_assembly::{Account, Configuration};
-use serow_net::{
-    process::{Credentials, become_user},
-    sandbox::Sandbox,
-};
+use serow_net::process::{Credentials, become_user};
 use serow_supervisor::master::{AdminPlace, Parent};
 
 use super::sockets::{admin_place, with_http3, with_sessions, with_sockets};
 use crate::{
     cache_folder, certificates,
     command_error::CommandError,
-    sandbox::{self, Reason, SandboxState},
+    sandbox::{self, PreparedSandbox, Reason, SandboxState},
     state_folder,
 };
 
@@ -39,7 +36,7 @@ pub(super) struct Privileged(Opened);
 /// A process with the rights of the user that the settings name, if they name one.
 pub(super) struct Unprivileged {
     opened: Opened,
-    sandbox: Result<Sandbox, Reason>,
+    sandbox: Result<PreparedSandbox, Reason>,
 }
 
 /// A process that can open only the files that it needs, unless the settings or the kernel prevent that.

@@ -1,27 +1,31 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode, thread};
+use std::{
+    mem,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    thread,
+};
 
 use rustix::process::geteuid;
 use serde_json::Value;
 use serow::{BoundServer, RunningServer};
-use serow_access::{FileWatch, PasswordChecker, jwt::KeyFetcher, openid::ProviderThread};
 use serow_access_log::{AccessLogs, ClientRules, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
-use serow_admin::{AccessCounts, CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
 use serow_assembly::{Configuration, Encryption, ServedFolder, open_to_changes};
-use serow_fleet::{Fleet, FleetThread};
 use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
-use serow_site::{Application, CacheWriter, ClientAdmission, MaintenanceSwitch};
+use serow_site::{Application, CacheWriter, ClientAdmission, LiveSites, MaintenanceSwitch};
 use serow_supervisor::master::{AdminPlace, GenerationSetup, GenerationTerms, Parent, SharedState};
 
 use super::{
+    access_threads::AccessThreads,
     ban_storage::BanStorage,
+    live_settings::{LiveSettings, SharedParts},
     orders::ServerOrders,
     rights::{Opened, Privileged, Sandboxed},
-    shared_bans,
 };
 use crate::{
     announcement,
@@ -61,6 +65,8 @@ struct ServerGeneration {
     routes: CountedRoutes,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
+    /// The settings file.
+    file: PathBuf,
     /// The background tasks of upstreams: health checks and name lookups.
     background_tasks: BackgroundTasks,
     /// The workers of the applications.
@@ -89,12 +95,17 @@ impl ServerGeneration {
         configuration.server.encryption.iter().for_each(Encryption::warn_of_dates);
         let privileged = Privileged::open(configuration, generation_secret, parent)?;
         let sandboxed = privileged.become_user()?.enter_sandbox()?;
-        Self::start_threads(sandboxed, &overrides, shared)
+        Self::start_threads(sandboxed, file, &overrides, shared)
     }
 
     /// Starts everything that runs beside the workers. The system gives rights up for one thread at a time: each thread begins
     /// as the user, and restricted.
-    fn start_threads(sandboxed: Sandboxed, overrides: &[Value], shared: Option<SharedState>) -> Result<Self, String> {
+    fn start_threads(
+        sandboxed: Sandboxed,
+        file: &Path,
+        overrides: &[Value],
+        shared: Option<SharedState>,
+    ) -> Result<Self, String> {
         let Sandboxed { opened, sandbox } = sandboxed;
         let Opened { mut configuration, admin, server, certificates, keys, server_number } = opened;
         warn_of_settings(&configuration);
@@ -125,6 +136,7 @@ impl ServerGeneration {
             routes,
             maintenance,
             sandbox,
+            file: file.to_owned(),
             background_tasks,
             workers,
             access,
@@ -157,6 +169,7 @@ impl ServerGeneration {
             routes,
             maintenance,
             sandbox,
+            file,
             background_tasks,
             workers,
             access,
@@ -164,8 +177,9 @@ impl ServerGeneration {
             certificates,
             cache_writer,
         } = self;
-        let (fleet, sites) = (configuration.access.fleet.clone(), counted_sites(configuration.sites));
-        let Configuration { server: settings, site, upstreams, applications, reload_grace, .. } = configuration;
+        let (fleet, counted) = (configuration.access.fleet.clone(), counted_sites(configuration.sites));
+        let Configuration { server: settings, site, upstreams, applications, reload_grace, fixed, kept, .. } =
+            configuration;
         let sources = Sources {
             status: server.status(),
             log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
@@ -181,18 +195,21 @@ impl ServerGeneration {
             maintenance: maintenance.clone(),
             sandbox: sandbox.to_string().into(),
         };
-        let mut orders = ServerOrders {
-            stopper: server.stopper(),
-            end_of_accepting: None,
-            sources: sources.clone(),
-            bans,
-            replaced: reload_grace,
-            stopped: settings.grace,
-        };
         let terms = GenerationTerms {
             admin,
             admin_token: settings.admin_token,
-            announcement: announcement::line(&sites, &server, &site, settings.encryption.as_ref()),
+            announcement: announcement::line(&counted, &server, &site, settings.encryption.as_ref()),
+            replaced: reload_grace,
+            stopped: settings.grace,
+        };
+        let sites = LiveSites::new(site);
+        let parts = SharedParts::new(sources, background_tasks, access);
+        let mut orders = ServerOrders {
+            stopper: server.stopper(),
+            end_of_accepting: None,
+            parts: parts.clone(),
+            settings: LiveSettings { file, fixed, kept, sandbox, sites: sites.clone(), parts: parts.clone() },
+            bans,
             replaced: reload_grace,
             stopped: settings.grace,
         };
@@ -202,37 +219,39 @@ impl ServerGeneration {
         policy.challenges = challenges;
         let ClientRules { trusted, client_field, .. } = settings.clients;
         let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
-        let mut server = serow_site::start(server, site, policy, admission)?;
+        let mut server = serow_site::start(server, &sites, policy, admission)?;
         orders.end_of_accepting = Some(server.end_of_accepting());
-        let helpers = (certificates, background_tasks, workers, access, cache_writer);
-        Ok(Started { server, sources, terms, orders, helpers, logs })
+        let helpers = (certificates, workers, cache_writer);
+        Ok(Started { server, parts, terms, orders, helpers, logs })
     }
 }
 
 /// A generation whose workers serve.
 struct Started {
     server: RunningServer,
-    sources: Sources,
+    parts: SharedParts,
     terms: GenerationTerms,
     orders: ServerOrders,
     helpers: Helpers,
     logs: Option<AccessLogs>,
 }
 
-/// The parts that run beside the workers, in the order in which they end: the last writes what waits.
-type Helpers = (Option<RunningManager>, BackgroundTasks, Vec<Workers>, AccessThreads, Option<CacheWriter>);
+/// The parts that run beside the workers from their start to their end, in the order in which they end: the last writes what
+/// waits.
+type Helpers = (Option<RunningManager>, Vec<Workers>, Option<CacheWriter>);
 
 impl Started {
     /// Reports to the master, and serves until it says otherwise.
     fn report(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { server, sources, terms, orders, helpers, logs } = self;
+        let Self { server, parts, terms, orders, helpers, logs } = self;
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let outcome = server.wait();
+        parts.end_threads();
         drop(helpers);
         if let Some(logs) = logs {
             logs.finish();
         }
-        final_report.send(sources.document());
+        final_report.send(parts.lock().sources.document());
         outcome.map_err(CommandError::from)
     }
 }
@@ -255,35 +274,6 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
     }
 }
 
-/// The threads that access control runs beside requests, until this is dropped.
-struct AccessThreads {
-    counts: AccessCounts,
-    _files: FileWatch,
-    _passwords: Option<PasswordChecker>,
-    _keys: KeyFetcher,
-    _fleet: Option<FleetThread>,
-    _providers: ProviderThread,
-}
-
-impl AccessThreads {
-    /// Key sets are kept in this folder, if there is one.
-    fn start(configuration: &mut Configuration, keys: Option<&Path>) -> io::Result<Self> {
-        let Configuration { access, server, .. } = configuration;
-        let bans = &server.bans;
-        keys.iter().for_each(|folder| access.remote_keys.iter().for_each(|set| set.keep_in(folder)));
-        if let Some(fleet) = &access.fleet {
-            shared_bans::share(bans, fleet);
-        }
-        let counts = AccessCounts::of(access);
-        let passwords = access.passwords.as_ref().map(PasswordChecker::start).transpose()?;
-        let keys = KeyFetcher::start(mem::take(&mut access.remote_keys))?;
-        let fleet = access.fleet.as_ref().map(Fleet::start).transpose()?;
-        let providers = ProviderThread::start(mem::take(&mut access.logins))?;
-        let files = mem::take(&mut access.watched).watch()?;
-        Ok(Self { counts, _files: files, _passwords: passwords, _keys: keys, _fleet: fleet, _providers: providers })
-    }
-}
-
 /// Loads all applications at once; those that can be are stopped again where another cannot.
 fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String> {
     thread::scope(|scope| {
@@ -298,7 +288,7 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
 }
 
 /// Warns of folders that this user cannot read, or that others change, and of what the settings probably do not mean.
-fn warn_of_settings(configuration: &Configuration) {
+pub(super) fn warn_of_settings(configuration: &Configuration) {
     for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
         tracing::warn!("{unreadable}");
     }

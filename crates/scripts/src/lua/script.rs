@@ -3,6 +3,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use serow_message::TrustedProxies;
+use serow_net::SlotNumber;
 
 use crate::lua::{script_source::ScriptSource, state::LuaState};
 use crate::{ScriptError, ScriptLimits, Servers};
@@ -11,6 +12,8 @@ use crate::{ScriptError, ScriptLimits, Servers};
 #[derive(Clone)]
 pub struct Script {
     pub(crate) source: Arc<ScriptSource>,
+    /// By which threads find their states. Not in the source, which states keep.
+    pub(crate) number: Arc<SlotNumber>,
 }
 
 impl Script {
@@ -25,9 +28,9 @@ impl Script {
         trusted: TrustedProxies,
         servers: Servers,
     ) -> Result<Self, ScriptError> {
-        let script = Self { source: Arc::new(ScriptSource::read(path, limits, trusted, servers)?) };
-        LuaState::new(&script.source)?;
-        Ok(script)
+        let source = Arc::new(ScriptSource::read(path, limits, trusted, servers)?);
+        LuaState::new(&source)?;
+        Ok(Self { source, number: Arc::new(SlotNumber::new()) })
     }
 
     /// How messages name it.

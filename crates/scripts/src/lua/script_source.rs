@@ -4,10 +4,7 @@ use std::{
     collections::HashMap,
     fmt, fs,
     path::{Component, Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use serow_gateway::LogLimit;
@@ -17,8 +14,6 @@ use crate::{ScriptError, ScriptLimits, Servers};
 
 /// The part of a script that its states share.
 pub(crate) struct ScriptSource {
-    /// That of this script among all of the process.
-    pub(crate) number: usize,
     /// How messages name it.
     pub(crate) name: String,
     text: Arc<[u8]>,
@@ -46,7 +41,6 @@ impl ScriptSource {
         trusted: TrustedProxies,
         servers: Servers,
     ) -> Result<Self, ScriptError> {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
         let text = read(path).map_err(|error| ScriptError::new(format_args!("{}: {error}", path.display())))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         if text.first() == Some(&ESCAPE) {
@@ -55,7 +49,6 @@ impl ScriptSource {
         }
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
             name,
             text,
             limits,

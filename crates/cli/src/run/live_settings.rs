@@ -1,0 +1,106 @@
+//! Other settings for a server that serves: what can be exchanged in its process is, and the rest needs another one.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::Value;
+use serow_admin::{ServerCommand, Sources};
+use serow_assembly::{Configuration, FixedParts, KeptParts};
+use serow_proxy::BackgroundTasks;
+use serow_site::LiveSites;
+use serow_supervisor::master::Adoption;
+
+use super::{access_threads::AccessThreads, server_generation::warn_of_settings};
+use crate::{application_host::application_host, command_error::CommandError, sandbox::SandboxState};
+
+/// The settings that a process serves with.
+pub(super) struct LiveSettings {
+    /// Where their file is.
+    pub(super) file: PathBuf,
+    pub(super) fixed: FixedParts,
+    pub(super) kept: KeptParts,
+    /// Whether the process can open only the files that it needs.
+    pub(super) sandbox: SandboxState,
+    pub(super) sites: LiveSites,
+    pub(super) parts: SharedParts,
+}
+
+/// The parts beside the sites that other settings exchange.
+pub(super) struct ExchangedParts {
+    pub(super) sources: Sources,
+    /// None when the server has ended.
+    pub(super) threads: Option<ExchangedThreads>,
+}
+
+/// The threads among them.
+pub(super) struct ExchangedThreads {
+    /// Health checks and name lookups.
+    pub(super) background_tasks: BackgroundTasks,
+    pub(super) access: AccessThreads,
+}
+
+/// The parts for all who need them: the thread that obeys the master, and the one that ends the server.
+#[derive(Clone)]
+pub(super) struct SharedParts(Arc<Mutex<ExchangedParts>>);
+
+impl SharedParts {
+    pub(super) fn new(sources: Sources, background_tasks: BackgroundTasks, access: AccessThreads) -> Self {
+        let threads = Some(ExchangedThreads { background_tasks, access });
+        Self(Arc::new(Mutex::new(ExchangedParts { sources, threads })))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, ExchangedParts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the threads. Other settings are not adopted from then on.
+    pub(super) fn end_threads(&self) {
+        let threads = self.lock().threads.take();
+        drop(threads);
+    }
+}
+
+impl LiveSettings {
+    /// Serves with the settings of this text from now on, with these persistent commands to upstreams, unless something needs a
+    /// process of its own.
+    pub(super) fn adopt(&mut self, text: Vec<u8>, overrides: &[Value]) -> Adoption {
+        match self.try_to_adopt(text, overrides) {
+            Ok(()) => Adoption::Adopted,
+            Err(why) => Adoption::NeedsProcess(why),
+        }
+    }
+
+    fn try_to_adopt(&mut self, text: Vec<u8>, overrides: &[Value]) -> Result<(), String> {
+        // Where they are wrong, another process says so. It may also be that this one cannot open their files.
+        let configuration = serow_assembly::following(&self.file, text, &application_host(), &self.kept)
+            .map_err(|error| format!("the serving one cannot read them: {}", first_line(&error.to_string())))?;
+        let reason = self.fixed.reason_for_process(&configuration.fixed);
+        match reason.or_else(|| self.sandbox.reason_for_process(&configuration)) {
+            Some(reason) => Err(reason),
+            None => self.exchange(configuration, overrides),
+        }
+    }
+
+    fn exchange(&mut self, mut configuration: Configuration, overrides: &[Value]) -> Result<(), String> {
+        let mut parts = self.parts.lock();
+        let ExchangedParts { sources, threads } = &mut *parts;
+        let threads = threads.as_mut().ok_or("the server is stopping")?;
+        warn_of_settings(&configuration);
+        let failed = |error| CommandError::system(error).message();
+        ServerCommand::apply_overrides(overrides, &configuration.upstreams);
+        threads.background_tasks.replace(configuration.upstreams.clone()).map_err(failed)?;
+        threads.access.replace(&mut configuration).map_err(failed)?;
+        sources.access = threads.access.counts.clone();
+        sources.upstreams = configuration.upstreams;
+        sources.mirrors = configuration.mirrors;
+        (self.fixed, self.kept) = (configuration.fixed, configuration.kept);
+        self.sites.replace(configuration.site);
+        Ok(())
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
