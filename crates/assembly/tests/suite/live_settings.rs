@@ -94,7 +94,7 @@ fn reasons_for_another_process() {
         (["[[map]]\nfrom = \"$host\"\nto = \"m\"\nvalues = { \"a\" = \"1\" }", "", ""], None),
         (["", "basic = { file = \"users\" }", ""], None),
         (["", "allow = [\"127.0.0.1\"]", ""], None),
-        (["", "", "\n{ path = \"/f2/*\", files = { root = \".\", symlinks = \"follow\" } },"], None),
+        (["", "", "\n{ path = \"/f2/*\", files = { root = \".\", symlinks = \"all\" } },"], None),
         (["workers = 3", "", ""], Some("`workers`")),
         (["[cache]\nmemory = \"1M\"", "", ""], Some("`cache`")),
         (["access-log = \"off.log\"", "", ""], Some("`access-log`")),
