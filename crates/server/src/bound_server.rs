@@ -22,6 +22,7 @@ use crate::{
     settings::Settings,
     signals::Signals,
     status::Status,
+    tls::TlsAcceptor,
     worker::{LogMaker, Worker},
     worker_cores,
 };
@@ -43,6 +44,18 @@ pub struct BoundServer {
     pub(crate) status: Status,
 }
 
+/// The files of TLS of a server: certificates, keys, authorities and secrets, which it looks at each second while clients
+/// connect; see [`BoundServer::tls_files`].
+#[derive(Clone)]
+pub struct TlsFiles(Option<TlsAcceptor>);
+
+impl TlsFiles {
+    /// Looks at them at once, and reads those that have changed. Connections from then on have the new certificates.
+    pub fn reload(&self) {
+        self.0.iter().for_each(TlsAcceptor::reload_changed_files);
+    }
+}
+
 impl BoundServer {
     /// The addresses it listens on; a port 0 is replaced by the one that the kernel chose.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
@@ -56,6 +69,12 @@ impl BoundServer {
             let url = endpoint.listener.local_address().url();
             if endpoint.terms.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
         })
+    }
+
+    /// A handle to the files of TLS, for any thread.
+    #[must_use]
+    pub fn tls_files(&self) -> TlsFiles {
+        TlsFiles(self.endpoints.first().into_iter().flatten().find_map(|endpoint| endpoint.terms.tls.clone()))
     }
 
     /// A handle that stops the server from another thread.

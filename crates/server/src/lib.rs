@@ -108,7 +108,7 @@ pub use self::settings::ProxyProtocol;
 #[cfg(feature = "http2")]
 pub use self::versions::Versions;
 pub use self::{
-    bound_server::BoundServer,
+    bound_server::{BoundServer, TlsFiles},
     client_rules::ClientRules,
     error::Error,
     running_server::{EndOfAccepting, RunningServer},

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use serow::TlsFiles;
 use serow_admin::{ServerCommand, Sources};
 use serow_assembly::{Configuration, FixedParts, KeptParts};
 use serow_proxy::BackgroundTasks;
@@ -23,6 +24,7 @@ pub(super) struct LiveSettings {
     pub(super) kept: KeptParts,
     /// Whether the process can open only the files that it needs.
     pub(super) sandbox: SandboxState,
+    pub(super) tls_files: TlsFiles,
     pub(super) sites: LiveSites,
     pub(super) parts: SharedParts,
 }
@@ -96,6 +98,7 @@ impl LiveSettings {
         sources.upstreams = configuration.upstreams;
         sources.mirrors = configuration.mirrors;
         (self.fixed, self.kept) = (configuration.fixed, configuration.kept);
+        self.tls_files.reload();
         self.sites.replace(configuration.site);
         Ok(())
     }

@@ -61,7 +61,12 @@ impl Orders for ServerOrders {
     }
 
     fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {
-        self.settings.adopt(text, &overrides)
+        let adoption = self.settings.adopt(text, &overrides);
+        if matches!(adoption, Adoption::Adopted) {
+            // Programs that rotate logs reload a server as well.
+            self.reopen();
+        }
+        adoption
     }
 
     fn command(&mut self, command: &Value) -> Result<String, String> {

@@ -202,13 +202,14 @@ impl ServerGeneration {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let sites = LiveSites::new(site);
+        let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);
+        let live = LiveSettings { file, fixed, kept, sandbox, tls_files, sites: sites.clone(), parts: parts.clone() };
         let mut orders = ServerOrders {
             stopper: server.stopper(),
             end_of_accepting: None,
             parts: parts.clone(),
-            settings: LiveSettings { file, fixed, kept, sandbox, sites: sites.clone(), parts: parts.clone() },
+            settings: live,
             bans,
             replaced: reload_grace,
             stopped: settings.grace,
