@@ -9,7 +9,7 @@ use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
 use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand, Sources};
 use serow_site::Application;
-use serow_supervisor::master::{Orders, StopReason, Wait};
+use serow_supervisor::master::{Adoption, Orders, StopReason, Wait};
 
 use super::ban_storage::BanStorage;
 
@@ -74,5 +74,9 @@ impl Orders for ServerOrders {
         }
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
         command.apply(&self.sources.upstreams)
+    }
+
+    fn adopt(&mut self, _text: Vec<u8>) -> Adoption {
+        Adoption::NeedsProcess("this version starts a process for each reload".to_owned())
     }
 }

@@ -195,6 +195,7 @@ impl ServerGeneration {
             announcement: announcement::line(&sites, &server, &site, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
+            adopts: false,
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;
