@@ -9,6 +9,7 @@ use std::{
 use serow::{Connection, Peer, PeerCredentials, Request, StatusCode};
 use serow_acme::{CertificateAction, CertificateCommand};
 use serow_net::monotonic;
+use serow_supervisor::master::WantedProcess;
 
 use super::{
     ban_command::BanCommand,
@@ -21,7 +22,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) enum Command {
     /// Read the settings file again.
-    Reload,
+    Reload(WantedProcess),
     /// Stop the server.
     Stop,
     /// Change a server of an upstream.
@@ -85,7 +86,8 @@ impl fmt::Display for Caller {
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reload => f.write_str("reload"),
+            Self::Reload(WantedProcess::IfNeeded) => f.write_str("reload"),
+            Self::Reload(WantedProcess::New) => f.write_str("reload with a new process"),
             Self::Stop => f.write_str("stop the server"),
             Self::Ban(command) => command.fmt(f),
             Self::Maintenance(command) => command.fmt(f),

@@ -20,6 +20,7 @@ use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Targ
 use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
+use serow_supervisor::master::WantedProcess;
 
 use super::{
     ban_command::BanCommand,
@@ -51,7 +52,7 @@ pub struct LastOrder {
 enum AdminRequest {
     Status,
     Cache(CacheInquiry),
-    Reload,
+    Reload(WantedProcess),
     Stop,
     /// A command for a server of an upstream, in JSON.
     Server(String),
@@ -108,13 +109,14 @@ impl AdminClient {
         summary::of(&status).ok_or_else(|| self.error(Reason::NotOurs))
     }
 
-    /// Reloads the settings file or the application; waits until it is done, and returns a line about it.
+    /// Reloads the settings file or the application, for the process that serves or a new one; waits until it is done,
+    /// and returns a line about it.
     ///
     /// # Errors
     ///
     /// The endpoint cannot be reached, or the reload failed; the reason may have several lines.
-    pub fn reload(&self) -> Result<String, AdminClientError> {
-        self.send(&AdminRequest::Reload)
+    pub fn reload(&self, process: WantedProcess) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Reload(process))
     }
 
     /// Stops the server gracefully; returns a line about it.
@@ -350,7 +352,8 @@ impl AdminRequest {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Cache(inquiry) => (Method::GET, inquiry.path()),
-            Self::Reload => (Method::POST, "/reload"),
+            Self::Reload(WantedProcess::IfNeeded) => (Method::POST, "/reload"),
+            Self::Reload(WantedProcess::New) => (Method::POST, "/reload?process=new"),
             Self::Stop => (Method::POST, "/stop"),
             Self::Server(_) => (Method::POST, "/upstreams"),
             Self::Certificate(_) => (Method::POST, "/certificates"),
@@ -380,7 +383,7 @@ impl AdminRequest {
             | Self::Ban(_)
             | Self::Maintenance(_)
             | Self::Purge(_) => TIMEOUT,
-            Self::Reload => RELOAD_TIMEOUT,
+            Self::Reload(_) => RELOAD_TIMEOUT,
         }
     }
 }
@@ -403,7 +406,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
         | AdminRequest::Ban(json)
         | AdminRequest::Maintenance(json)
         | AdminRequest::Purge(json) => json.as_bytes(),
-        AdminRequest::Status | AdminRequest::Cache(_) | AdminRequest::Reload | AdminRequest::Stop => &[],
+        AdminRequest::Status | AdminRequest::Cache(_) | AdminRequest::Reload(_) | AdminRequest::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
@@ -443,8 +446,9 @@ fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
 /// A server that has its turn answers within milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A generation has a minute to start, and the reload may have to wait for one that starts already.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(130);
+/// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait for
+/// one that starts already.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(170);
 
 /// The size of a status with ten thousands of servers: a peer that sends more is not Serow, and its response is not
 /// kept in memory.

@@ -234,9 +234,10 @@ Of 'serow run', where the numbers above are sums over all generations, also:
   generations[].requests_in_progress
                                      its requests in flight
   reloads.done                       successful reloads
-  reloads.failed                     failed reloads, after which the old generation continued
+  reloads.adopted                    those of them whose settings the running process took over
+  reloads.failed                     failed reloads, after which the old settings stayed in effect
   reloads.crashes                    generations that crashed
-  reloads.last_failure               why the last generation could not start; null after one that could
+  reloads.last_failure               why the last reload failed or the last generation could not start; null after a success
   remembered[].upstream              overrides (--persist), which later generations apply too: the upstream of the server
   remembered[].server                the server
   remembered[].action                up, down, drain, weight, add or remove

@@ -213,6 +213,11 @@ const METRICS: &[Metric] = &[
         "Reloads of the settings.",
         &[("{outcome=\"done\"}", "/reloads/done"), ("{outcome=\"failed\"}", "/reloads/failed")],
     ),
+    counter(
+        "serow_reloads_adopted_total",
+        "Successful reloads whose settings the running process took over, without a new one.",
+        &[("", "/reloads/adopted")],
+    ),
     counter("serow_crashes_total", "Generations that ended unexpectedly.", &[("", "/reloads/crashes")]),
 ];
 
@@ -265,7 +270,7 @@ mod tests {
     #[test]
     fn every_number_stands_where_the_status_has_it() {
         let mut status = example();
-        status["reloads"] = json!({ "done": 0, "failed": 0, "crashes": 0 });
+        status["reloads"] = json!({ "done": 0, "adopted": 0, "failed": 0, "crashes": 0 });
         for (_, path) in METRICS.iter().flat_map(|metric| metric.samples) {
             assert!(status.pointer(path).is_some_and(Value::is_u64), "{path}");
         }

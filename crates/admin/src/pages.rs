@@ -2,6 +2,7 @@
 
 use serow::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 use serow_acme::CertificateCommand;
+use serow_supervisor::master::WantedProcess;
 
 use super::{
     audit::{Caller, Command},
@@ -112,7 +113,10 @@ impl Pages {
             return refused;
         }
         let command = match request.target.path() {
-            "/reload" => Command::Reload,
+            "/reload" => match wanted_process(request.target.query()) {
+                Ok(process) => Command::Reload(process),
+                Err(reason) => return refusal(StatusCode::BAD_REQUEST, reason),
+            },
             "/stop" => Command::Stop,
             path @ ("/upstreams" | "/certificates" | "/maintenance" | "/bans" | "/purge") => {
                 let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
@@ -139,7 +143,7 @@ impl Pages {
 
     async fn execute(&self, command: Command) -> Response {
         let done = match command {
-            Command::Reload => self.subject.reload().await,
+            Command::Reload(process) => self.subject.reload(process).await,
             Command::Server(command) => self.subject.apply(command).await,
             Command::Certificate(command) => self.subject.apply_to_certificate(command).await,
             Command::Ban(command) => self.subject.apply_ban(command).await,
@@ -185,6 +189,15 @@ impl Pages {
 impl Handler for Pages {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         self.clone().answer(request)
+    }
+}
+
+/// Reads the query of a reload, or returns what is wrong with it.
+fn wanted_process(query: Option<&str>) -> Result<WantedProcess, &'static str> {
+    match query.unwrap_or_default() {
+        "" => Ok(WantedProcess::IfNeeded),
+        "process=new" => Ok(WantedProcess::New),
+        _ => Err("write POST /reload, or POST /reload?process=new for a new process in any case"),
     }
 }
 
@@ -277,7 +290,7 @@ POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.m
 POST /bans       ban a client or lift a ban, as docs/access.md describes
 POST /purge      purge the cache, as docs/cache.md describes: 200, or 422 where the server has none
 POST /maintenance  begin or end maintenance, as docs/running.md describes
-POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
+POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong; ?process=new starts a new process
 POST /stop       finish the requests in progress, then end
 
 Over TCP, POST and GET /cache need 'Authorization: Bearer' with the token of --admin-token-file.
@@ -334,6 +347,21 @@ mod tests {
             for (user, expected) in [(Some(1000), 200), (Some(0), 200), (Some(1001), 403), (None, 403)] {
                 assert_eq!(status_at_the_socket(method.clone(), path, user), expected, "{method} {path} {user:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_reload_has_a_query_that_is_known_or_none() {
+        for (path, expected) in [
+            // There are no settings to read again.
+            ("/reload", 501),
+            ("/reload?", 501),
+            ("/reload?process=new", 501),
+            ("/reload?process=old", 400),
+            ("/reload?process=new&more", 400),
+            ("/reload?new", 400),
+        ] {
+            assert_eq!(status_at_the_socket(Method::POST, path, Some(1000)), expected, "{path}");
         }
     }
 

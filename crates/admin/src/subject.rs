@@ -6,7 +6,7 @@ use serow::Stopper;
 use serow_acme::CertificateCommand;
 use serow_net::time;
 use serow_processes::Reloader;
-use serow_supervisor::master::{Control, GenerationReport, Reloaded, Report};
+use serow_supervisor::master::{Control, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess};
 
 use super::{
     ban_command::BanCommand, cache_inquiry::CacheInquiry, maintenance_command::MaintenanceCommand,
@@ -49,19 +49,18 @@ impl Subject {
     }
 
     /// Reads the settings again; returns what was done.
-    pub(super) async fn reload(&self) -> Result<String, Refusal> {
+    pub(super) async fn reload(&self, process: WantedProcess) -> Result<String, Refusal> {
         match self {
+            Self::Server { reloader: Some(_), .. } if process == WantedProcess::New => {
+                Err(Refusal::Impossible("only 'serow run' starts a new process: restart this server"))
+            }
             Self::Server { reloader: Some(reloader), .. } => match reloader.reload().await {
                 Ok(()) => Ok("the application is reloaded\n".to_owned()),
                 Err(why) => Err(Refusal::Failed(why.to_string())),
             },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
-            Self::Master(control) => match control.reload().await {
-                Ok(Reloaded { number, still_accepts: None }) => Ok(format!("generation {number} serves\n")),
-                Ok(Reloaded { number, still_accepts: Some(before) }) => Ok(format!(
-                    "generation {number} serves; generation {before} does not answer, and may still answer some requests \
-                     with the old settings: 'serow status' shows whether it does\n"
-                )),
+            Self::Master(control) => match control.reload(process).await {
+                Ok(reloaded) => Ok(sentence(&reloaded)),
                 Err(reason) => Err(Refusal::Failed(reason)),
             },
         }
@@ -124,6 +123,22 @@ impl Subject {
     }
 }
 
+/// The answer to a successful reload.
+fn sentence(Reloaded { number, process, still_accepts }: &Reloaded) -> String {
+    let process = match process {
+        ProcessOfReload::Same => " with the new settings".to_owned(),
+        ProcessOfReload::New { reason: Some(reason) } => format!(" in a new process: {reason}"),
+        ProcessOfReload::New { reason: None } => String::new(),
+    };
+    let hint = still_accepts.map_or_else(String::new, |before| {
+        format!(
+            "; generation {before} does not answer, and may still answer some requests with the old settings: \
+             'serow status' shows whether it does"
+        )
+    });
+    format!("generation {number} serves{process}{hint}\n")
+}
+
 /// Returns the sums of all generations, those that have ended too, and the list of generations.
 pub(super) fn of_generations(report: &Report) -> Value {
     let mut sum = report.ended.clone().unwrap_or_default();
@@ -144,6 +159,7 @@ pub(super) fn of_generations(report: &Report) -> Value {
             "reloads".to_owned(),
             json!({
                 "done": report.events.reloads,
+                "adopted": report.events.adopted,
                 "failed": report.events.failed_reloads,
                 "crashes": report.events.crashes,
                 "last_failure": report.events.last_failure,
@@ -164,4 +180,31 @@ fn generation(generation: &GenerationReport) -> Value {
         "connections_open": number("/connections/open"),
         "requests_in_progress": number("/requests/in_progress"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_a_reload_names_the_process_and_why_it_is_a_new_one() {
+        let new = |reason: Option<&str>| ProcessOfReload::New { reason: reason.map(str::to_owned) };
+        for (process, still_accepts, expected) in [
+            (ProcessOfReload::Same, None, "generation 2 serves with the new settings\n"),
+            (new(None), None, "generation 2 serves\n"),
+            (
+                new(Some("`workers` is another value")),
+                None,
+                "generation 2 serves in a new process: `workers` is another value\n",
+            ),
+            (
+                new(Some("the serving process has not answered")),
+                Some(1),
+                "generation 2 serves in a new process: the serving process has not answered; generation 1 does not answer, \
+                 and may still answer some requests with the old settings: 'serow status' shows whether it does\n",
+            ),
+        ] {
+            assert_eq!(sentence(&Reloaded { number: 2, process, still_accepts }), expected);
+        }
+    }
 }

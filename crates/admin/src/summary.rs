@@ -125,10 +125,13 @@ fn http2(status: &Numbers<'_>) -> Option<[(&'static str, String); 5]> {
 fn generations(status: &Numbers<'_>) -> Vec<(&'static str, String)> {
     let Some(generations) = status.at("/generations").and_then(Value::as_array) else { return Vec::new() };
     let number = |path| count(status.number(path).unwrap_or(0));
+    let adopted = status.number("/reloads/adopted").filter(|adopted| *adopted > 0);
+    let adopted =
+        adopted.map_or_else(String::new, |adopted| format!(", {} of them in the same process", count(adopted)));
     let mut lines = vec![(
         "reloads",
         format!(
-            "{} done, {} failed, {} crashes",
+            "{} done{adopted}, {} failed, {} crashes",
             number("/reloads/done"),
             number("/reloads/failed"),
             number("/reloads/crashes")

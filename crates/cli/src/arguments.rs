@@ -17,6 +17,7 @@ mod man;
 mod password;
 mod proxy;
 mod purge;
+mod reload;
 mod run;
 mod settings_file;
 mod stop;
@@ -40,6 +41,7 @@ pub(crate) use self::{
     password::PasswordArguments,
     proxy::ProxyArguments,
     purge::PurgeArguments,
+    reload::ReloadArguments,
     run::RunArguments,
     settings_file::{CheckArguments, DEFAULT_SETTINGS_FILE, SettingsFileArguments},
     stop::StopArguments,

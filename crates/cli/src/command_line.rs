@@ -6,10 +6,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     arguments::{
-        AcmeArguments, AdminClientArguments, AppArguments, BanArguments, CacheArguments, CheckArguments,
-        CompleteArguments, CompletionsArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments,
-        ManArguments, PasswordArguments, ProxyArguments, PurgeArguments, RunArguments, StatusArguments, StopArguments,
-        SuperviseArguments, UpstreamCommandArguments,
+        AcmeArguments, AppArguments, BanArguments, CacheArguments, CheckArguments, CompleteArguments,
+        CompletionsArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments, ManArguments,
+        PasswordArguments, ProxyArguments, PurgeArguments, ReloadArguments, RunArguments, StatusArguments,
+        StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -103,15 +103,17 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Run the server that a settings file describes.
     ///
-    /// HUP or 'serow reload' reloads the file: a new process serves on the same sockets with the new
-    /// settings, and the old one finishes its requests. If the file has an error, Serow reports it and
-    /// changes nothing.
+    /// HUP or 'serow reload' reloads the file: the running process takes over the new settings, or a new
+    /// one serves on the same sockets, and the old one finishes its requests. If the file has an error,
+    /// Serow reports it and changes nothing.
     #[command(after_help = RUN_HELP)]
     Run(RunArguments),
     /// Reload a running server's configuration.
     ///
-    /// If the settings file has an error, the command prints it and the server keeps its configuration.
-    Reload(AdminClientArguments),
+    /// The running process takes over changed sites, routes, maps and upstreams where it can; otherwise a new process
+    /// starts, and the answer says why. A changed program always gets a new process. If the settings file has an error, the
+    /// command prints it and the server keeps its configuration.
+    Reload(ReloadArguments),
     /// Stop a running server gracefully, and wait until it has ended.
     ///
     /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest.

@@ -1,12 +1,15 @@
 //! `serow reload`: makes a running server read its settings file again.
 
+use serow_supervisor::master::WantedProcess;
+
 use crate::{
     admin_client::{admin_client, print},
-    arguments::AdminClientArguments,
+    arguments::ReloadArguments,
     command_error::CommandError,
 };
 
 /// Reloads a running server, and waits until it has.
-pub(crate) fn run(arguments: &AdminClientArguments) -> Result<(), CommandError> {
-    print(admin_client(arguments)?.reload())
+pub(crate) fn run(arguments: &ReloadArguments) -> Result<(), CommandError> {
+    let process = if arguments.new_process { WantedProcess::New } else { WantedProcess::IfNeeded };
+    print(admin_client(&arguments.client)?.reload(process))
 }

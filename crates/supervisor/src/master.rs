@@ -10,6 +10,7 @@
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | a state machine without I/O decides what to do | `server_generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
+//! | a reload: the serving generation adopts the settings, or another one starts | `server_generations/adoption.rs`, `driver/adoption.rs`, `program_file.rs` |
 //! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master does not parse settings: a new version of the program may have new ones, and reports the errors of a file
@@ -28,6 +29,7 @@ mod held;
 mod messages;
 mod overrides;
 mod parent;
+mod program_file;
 mod quic_sockets;
 mod reports;
 mod server_generations;
@@ -40,9 +42,9 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use self::driver::Driver;
 pub use self::{
-    control::{Control, Events, GenerationReport, Reloaded, Report},
+    control::{Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess},
     messages::{AdminPlace, WantedListener},
-    parent::{FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
+    parent::{Adoption, FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
     shared_state::SharedState,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
@@ -70,11 +72,12 @@ pub trait Duties {
     fn command(&mut self) -> Command;
 
     /// Opens the admin socket in this place, and closes the one before. Over TCP, commands that change something need the
-    /// token. Called when a generation is ready.
+    /// token. Called when a generation is ready, and when one has adopted settings: then the place and the token are the
+    /// same, but the file of a socket may have been removed.
     ///
     /// # Errors
     ///
-    /// Why the admin socket cannot be opened; the new generation does not serve then.
+    /// Why the admin socket cannot be opened; a new generation does not serve then.
     fn open_admin_socket(&mut self, place: &AdminPlace, token: Option<&str>, control: &Control) -> Result<(), String>;
 
     /// Prints the announcement of the first generation when it serves.

@@ -213,6 +213,7 @@ impl ServerGeneration {
             bans,
             replaced: reload_grace,
             stopped: settings.grace,
+            adopts: false,
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;

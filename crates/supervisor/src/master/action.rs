@@ -8,8 +8,18 @@ pub(crate) enum Action {
     /// Spawn the generation with this number; [`Event::Spawned`](super::event::Event::Spawned) or
     /// [`Event::NotSpawned`](super::event::Event::NotSpawned) must be the next event.
     Spawn(u64, Source),
-    /// A reload has begun.
+    /// A reload has begun, with a new process.
     Reloading,
+    /// A reload has begun: have the serving generation, with this process id, adopt the settings of the file. The
+    /// adoption has this number; [`Event::Adopted`](super::event::Event::Adopted) or
+    /// [`Event::NotAdopted`](super::event::Event::NotAdopted) follows.
+    Adopt(u64, u32),
+    /// This generation, with this process id, has adopted the settings.
+    Adopted(u64, u32),
+    /// The reload that has begun needs a new process, for this reason.
+    NeedsProcess(String),
+    /// The serving generation has refused the settings, for this reason.
+    NotAdopted(String),
     /// This generation, with this process id, serves from now on; the one before may still accept connections.
     Serving(u64, u32),
     /// The serving generation is the only one that accepts connections.

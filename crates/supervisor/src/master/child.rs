@@ -81,8 +81,7 @@ impl Child {
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
         // Ctrl-C goes to the master, which stops the generations.
         command.process_group(0);
-        let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
-        settings.write_all(text)?;
+        let settings = in_memory(text)?;
         // The process reads it when it is ready to.
         let begin = ToGeneration::Begin {
             overrides: overrides.to_vec(),
@@ -104,6 +103,12 @@ impl Child {
         if let Err(error) = said {
             tracing::debug!(generation = self.number, %error, "cannot send a message to a generation");
         }
+    }
+
+    /// Sends it the text of settings to adopt.
+    pub(super) fn adopt(&self, number: u64, text: &[u8]) -> io::Result<()> {
+        let settings = in_memory(text)?;
+        self.channel.send(&serde_json::to_vec(&ToGeneration::Adopt { number })?, &[settings.as_fd()])
     }
 
     /// Requests a report.
@@ -159,6 +164,13 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.listening.abort();
     }
+}
+
+/// A file in memory with this text of settings.
+fn in_memory(text: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    Ok(file)
 }
 
 /// Passes on the messages of a process, until it ends or sends an invalid one.

@@ -14,19 +14,44 @@ pub struct Control {
 /// A request, and the channel of its answer.
 #[derive(Debug)]
 pub(super) enum Request {
-    Reload(oneshot::Sender<Result<Reloaded, String>>),
+    Reload { process: WantedProcess, answer: oneshot::Sender<Result<Reloaded, String>> },
     Report(oneshot::Sender<Report>),
     Command { command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>> },
     Stop,
 }
 
+/// The process that is to serve after a reload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WantedProcess {
+    /// The one that serves, if it can adopt the settings.
+    #[default]
+    IfNeeded,
+    /// A new one in any case.
+    New,
+}
+
 /// The outcome of a reload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reloaded {
     /// The number of the generation that serves.
     pub number: u64,
+    /// Its process.
+    pub process: ProcessOfReload,
     /// The number of a generation before it that may still accept connections, since it does not answer.
     pub still_accepts: Option<u64>,
+}
+
+/// The process that serves after a reload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProcessOfReload {
+    /// The one that served before: it has adopted the settings.
+    Same,
+    /// A new one.
+    New {
+        /// Why the one that served before did not adopt the settings; `None` if a new one was requested, or there was
+        /// none that adopts.
+        reason: Option<String>,
+    },
 }
 
 /// The status of a server and its generations.
@@ -60,13 +85,15 @@ pub struct GenerationReport {
 /// Events since the server started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Reloads after which another generation served.
+    /// Successful reloads.
     pub reloads: u64,
-    /// Reloads that failed, after which the old generation kept serving.
+    /// Those of them whose settings the serving generation adopted, without a new process.
+    pub adopted: u64,
+    /// Reloads that failed, after which the old settings stayed in effect.
     pub failed_reloads: u64,
     /// Generations that ended unexpectedly.
     pub crashes: u64,
-    /// Why the last generation could not start; `None` after one that could.
+    /// Why the last reload failed, or the last generation could not start; `None` after one that succeeded.
     pub last_failure: Option<String>,
 }
 
@@ -76,16 +103,16 @@ impl Control {
         (Self { requests }, receiver)
     }
 
-    /// Starts a generation with the current settings file; returns its number once it serves and no other one accepts
-    /// connections.
+    /// Has the serving generation adopt the current settings file, or starts a generation with it; returns once one serves
+    /// with these settings, and no other one accepts connections.
     ///
     /// # Errors
     ///
-    /// Why it cannot serve; the old generation keeps serving then.
-    pub async fn reload(&self) -> Result<Reloaded, String> {
+    /// Why none can serve with them; the old settings stay in effect then.
+    pub async fn reload(&self, process: WantedProcess) -> Result<Reloaded, String> {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
-        self.requests.send(Request::Reload(answer)).await.map_err(|_| stopping())?;
+        self.requests.send(Request::Reload { process, answer }).await.map_err(|_| stopping())?;
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 

@@ -1,9 +1,12 @@
 //! The driver: waits for events, passes them to the machine, and executes its actions.
 
+mod adoption;
+
 use std::{
     collections::{HashMap, HashSet},
     mem,
     net::SocketAddr,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -22,13 +25,14 @@ use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
     child::{Child, ReceivedMessage, SharedFiles},
-    control::{Control, Events, GenerationReport, Reloaded, Report, Request},
+    control::{Control, Events, GenerationReport, Reloaded, Report, Request, WantedProcess},
     ending::Ending,
     event::Event,
     gathering::Gathering,
     held::HeldSockets,
     messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener},
     overrides::{NOBODY, Overrides},
+    program_file::ProgramFile,
     quic_sockets::QuicSockets,
     server_generations::{GenerationStage, ServerGenerations},
 };
@@ -48,9 +52,14 @@ pub(super) struct Driver<D> {
     /// tickets, in hexadecimal.
     generation_secret: String,
     children: HashMap<u32, Child>,
-    /// The settings of the starting generation, and of the serving one.
+    /// The settings of the starting generation or of the pending adoption, and of the serving generation.
     text: Vec<u8>,
     accepted: Vec<u8>,
+    /// The program of the starting generation, and of the serving one.
+    program: Option<ProgramFile>,
+    accepted_program: Option<ProgramFile>,
+    /// The place and the token of the admin socket.
+    admin: (AdminPlace, Option<String>),
     control: Control,
     requests: Receiver<Request>,
     /// The reload requests, by number.
@@ -64,7 +73,7 @@ pub(super) struct Driver<D> {
     shared_memory: usize,
     ended: Option<Value>,
     events: Events,
-    /// Whether the starting generation is a reload.
+    /// Whether the starting generation or the pending adoption is a reload.
     reloading: bool,
     received: (Sender<ReceivedMessage>, Receiver<ReceivedMessage>),
     signals: Signals,
@@ -83,6 +92,9 @@ impl<D: Duties> Driver<D> {
             children: HashMap::new(),
             text: Vec::new(),
             accepted: Vec::new(),
+            program: None,
+            accepted_program: None,
+            admin: (AdminPlace::Off, None),
             control,
             requests,
             asking: HashMap::new(),
@@ -135,7 +147,7 @@ impl<D: Duties> Driver<D> {
 
     fn handle_signal(&mut self, caught: Caught) {
         match caught {
-            Caught::Hangup => self.handle(Event::Reload(None)),
+            Caught::Hangup => self.handle(Event::Reload { asking: None, process: WantedProcess::IfNeeded }),
             Caught::Stop(_) => self.handle(Event::Stop),
             Caught::Reopen => self.children.values().for_each(|child| child.tell(&ToGeneration::Reopen)),
             Caught::Child | Caught::Alarm => {}
@@ -144,10 +156,10 @@ impl<D: Duties> Driver<D> {
 
     fn handle_request(&mut self, request: Request) {
         match request {
-            Request::Reload(answer) => {
+            Request::Reload { process, answer } => {
                 self.asked += 1;
                 self.asking.insert(self.asked, answer);
-                self.handle(Event::Reload(Some(self.asked)));
+                self.handle(Event::Reload { asking: Some(self.asked), process });
             }
             // Only a second signal is urgent; `serow stop` may be run again to wait for longer.
             Request::Stop if self.machine.is_stopping() => {}
@@ -202,19 +214,24 @@ impl<D: Duties> Driver<D> {
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::ListenQuic { addresses, workers } => self.hand_over_quic(pid, &addresses, workers),
-            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms } => {
-                let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
+            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms, adopts } => {
                 let place = AdminPlace::received(admin, admin_off);
                 match self.duties.open_admin_socket(&place, admin_token.as_deref(), &self.control) {
                     Ok(()) => {
+                        self.admin = (place, admin_token);
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
                         }
-                        self.handle(Event::Ready(pid, timeouts));
+                        let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
+                        self.handle(Event::Ready { pid, timeouts, adopts });
                     }
                     Err(reason) => self.give_up(pid, reason),
                 }
             }
+            FromGeneration::Adopted { number, .. } if !self.machine.awaits_adoption(pid, number) => {
+                tracing::warn!(pid, "ignored an answer of a generation about settings that it did not have to adopt");
+            }
+            FromGeneration::Adopted { number, outcome } => self.handle_adoption(pid, number, outcome),
             FromGeneration::StoppedAccepting => self.handle(Event::StoppedAccepting(pid)),
             FromGeneration::Failed { reason } => self.handle(Event::Failed(pid, reason)),
             FromGeneration::Report { report } => {
@@ -294,14 +311,15 @@ impl<D: Duties> Driver<D> {
     fn act(&mut self) -> Option<Result<(), MasterError>> {
         while let Some(action) = self.machine.poll_action() {
             match action {
+                Action::Exit if self.accepted.is_empty() && self.events.last_failure.is_some() => {
+                    return Some(Err(MasterError::NotStarted(self.events.last_failure.take().unwrap_or_default())));
+                }
+                Action::Exit => return Some(Ok(())),
+                Action::Reloading | Action::Adopt(..) | Action::Adopted(..) => self.reload(action),
+                Action::NeedsProcess(_) | Action::NotAdopted(_) => self.reload(action),
                 Action::Spawn(number, source) => {
                     let event = self.spawn(number, source).map_or_else(Event::NotSpawned, Event::Spawned);
                     self.handle(event);
-                }
-                Action::Reloading => {
-                    self.reloading = true;
-                    let now = serow_net::monotonic().as_micros();
-                    tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
                 }
                 Action::Serving(_, pid) => self.begin_serving(pid),
                 Action::Alone(number, pid) => {
@@ -334,10 +352,6 @@ impl<D: Duties> Driver<D> {
                     tell_parent("STOPPING=1");
                     self.held.close();
                 }
-                Action::Exit if self.accepted.is_empty() && self.events.last_failure.is_some() => {
-                    return Some(Err(MasterError::NotStarted(self.events.last_failure.take().unwrap_or_default())));
-                }
-                Action::Exit => return Some(Ok(())),
             }
         }
         None
@@ -350,6 +364,8 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
+        // Before it starts: one that changes meanwhile is another one.
+        self.program = ProgramFile::at(Path::new(&program));
         let shared = match self.shared.take() {
             Some(shared) => shared,
             None => SharedFiles::create(self.shared_memory)
@@ -373,16 +389,21 @@ impl<D: Duties> Driver<D> {
 
     fn begin_serving(&mut self, pid: u32) {
         self.accepted = mem::take(&mut self.text);
-        if let Some(child) = self.children.get(&pid) {
-            // It did not get the commands that were executed while it started.
-            let remembered = self.overrides.remembered.iter().cloned();
-            remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
-        }
+        self.accepted_program = self.program.take();
+        // It did not get the commands that were executed while it started.
+        self.remind(pid);
         // Before the old one begins to drain: from here on it gets no new connections.
         self.quic.begin_serving(pid);
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
+    }
+
+    /// Sends a generation the remembered overrides.
+    fn remind(&self, pid: u32) {
+        let Some(child) = self.children.get(&pid) else { return };
+        let remembered = self.overrides.remembered.iter().cloned();
+        remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
     }
 
     fn note_failure(&mut self, number: u64, failure: String) {

@@ -83,6 +83,12 @@ impl HeldSockets {
         }
     }
 
+    /// The address of a unix socket whose file was removed, if there is one: it needs to be opened again.
+    pub(super) fn removed(&self) -> Option<&str> {
+        let mut addresses = self.held.iter().filter(|held| held.serving).map(|held| &*held.opened.address);
+        addresses.find(|address| is_removed(address))
+    }
+
     /// The starting generation serves now: closes the sockets that it does not use. Returns warnings about options that
     /// could not be changed.
     pub(super) fn keep(&mut self) -> Vec<String> {
@@ -193,8 +199,9 @@ mod tests {
             held.provide(&[wanted(&address, 2)], Duration::ZERO).unwrap();
             assert!(held.keep().is_empty());
             std::os::unix::net::UnixStream::connect(&path).unwrap();
-            assert_eq!(open(&held), [&address]);
+            assert_eq!((open(&held), held.removed()), (vec![&*address], None));
             fs::remove_file(&path).unwrap();
+            assert_eq!(held.removed(), Some(&*address));
         }
     }
 

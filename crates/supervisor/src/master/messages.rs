@@ -46,6 +46,8 @@ pub(super) enum ToGeneration {
         #[serde(rename = "wish")]
         command: Value,
     },
+    /// Serve with the settings whose text is attached as a file, and send the outcome with this number.
+    Adopt { number: u64 },
     #[serde(other)]
     Unknown,
 }
@@ -59,7 +61,8 @@ pub(super) enum FromGeneration {
     /// It requests UDP sockets for these addresses, as many for each as it has threads.
     ListenQuic { addresses: Vec<SocketAddr>, workers: usize },
     /// It serves. `admin` and `admin_off` are an [`AdminPlace`], `admin_token` the token for commands over TCP that change
-    /// something; `announcement` is printed for the first generation.
+    /// something; `announcement` is printed for the first generation. `adopts`: it knows `Adopt`, which one of an older
+    /// version does not.
     Ready {
         admin: Option<String>,
         #[serde(default)]
@@ -69,6 +72,8 @@ pub(super) enum FromGeneration {
         announcement: String,
         replaced_ms: u64,
         stopped_ms: u64,
+        #[serde(default)]
+        adopts: bool,
     },
     /// It accepts no more connections.
     StoppedAccepting,
@@ -81,9 +86,25 @@ pub(super) enum FromGeneration {
     /// The outcome of the command with this number.
     #[serde(rename = "Wished")]
     CommandDone { number: u64, outcome: Result<String, String> },
+    /// The outcome of the adoption with this number.
+    Adopted { number: u64, outcome: AdoptionOutcome },
     /// An invalid message, for this reason.
     #[serde(skip)]
     Nonsense { error: String },
+    #[serde(other)]
+    Unknown,
+}
+
+/// The outcome of an adoption.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+pub(super) enum AdoptionOutcome {
+    /// It serves with the settings.
+    Adopted,
+    /// They need a process of their own, for this reason.
+    NeedsProcess { reason: String },
+    /// They are invalid, for this reason.
+    Refused { reason: String },
     #[serde(other)]
     Unknown,
 }
@@ -132,6 +153,15 @@ impl FromGeneration {
     }
 }
 
+/// The beginning of a reason, which fits into a message with any escapes.
+pub(super) fn beginning(reason: &str) -> String {
+    let mut end = reason.len().min(MAX_REASON_LENGTH);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    reason[..end].to_owned()
+}
+
 /// Sends a message.
 pub(super) fn send(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
     channel.send(&serde_json::to_vec(word)?, &[])
@@ -141,6 +171,9 @@ pub(super) fn send(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
 pub(super) fn read<W: DeserializeOwned>(message: &Message) -> io::Result<W> {
     serde_json::from_slice(&message.bytes).map_err(io::Error::from)
 }
+
+/// The maximum length of a reason: each of its bytes takes up to six in a message, and a message has some 200 KB.
+const MAX_REASON_LENGTH: usize = 30_000;
 
 #[cfg(test)]
 mod tests {
@@ -161,10 +194,35 @@ mod tests {
             Ok(ToGeneration::Leave { replaced: true })
         ));
         let ready = r#"{"word":"Ready","admin":null,"announcement":"a","replaced_ms":1,"stopped_ms":2,"new":{}}"#;
-        assert!(matches!(parsed(ready), Ok(FromGeneration::Ready { replaced_ms: 1, .. })));
+        assert!(matches!(parsed(ready), Ok(FromGeneration::Ready { replaced_ms: 1, adopts: false, .. })));
+        let adopted = r#"{"word":"Adopted","number":1,"outcome":{"kind":"Half","new":1}}"#;
+        assert!(matches!(
+            parsed(adopted),
+            Ok(FromGeneration::Adopted { number: 1, outcome: AdoptionOutcome::Unknown })
+        ));
         for text in ["", "{", "7", "[]", "\u{0}", r#"{"word":"Ready"}"#, r#"{"word":7}"#, &"[".repeat(10_000)] {
             assert!(parsed::<FromGeneration>(text).is_err(), "{text}");
         }
         assert!(matches!(parsed(r#"{"word":"Nonsense","error":"a"}"#), Ok(FromGeneration::Unknown)));
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_reason_fits_into_a_message() {
+        let (channel, other) = Channel::pair().unwrap();
+        for (long, length) in
+            [("\u{1}".repeat(100_000), MAX_REASON_LENGTH), ("a".to_owned() + &"ä".repeat(100_000), 29_999)]
+        {
+            let reason = beginning(&long);
+            assert_eq!(reason.len(), length);
+            let outcome = AdoptionOutcome::Refused { reason: reason.clone() };
+            send(&channel, &FromGeneration::Adopted { number: 7, outcome }).unwrap();
+            let received = read(&other.receive().unwrap().unwrap()).unwrap();
+            let FromGeneration::Adopted { number: 7, outcome: AdoptionOutcome::Refused { reason: sent } } = received
+            else {
+                panic!("{received:?}");
+            };
+            assert_eq!(sent, reason);
+        }
+        assert_eq!(beginning("short"), "short");
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::{
-    messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener, read, send},
+    messages::{AdminPlace, AdoptionOutcome, FromGeneration, ToGeneration, WantedListener, beginning, read, send},
     reports,
     shared_state::SharedState,
 };
@@ -39,6 +39,8 @@ pub struct GenerationTerms {
     pub replaced: Duration,
     /// The same when the server ends.
     pub stopped: Duration,
+    /// Whether the master may call [`Orders::adopt`]; otherwise each reload starts a new process.
+    pub adopts: bool,
 }
 
 /// The data with which a generation starts.
@@ -78,6 +80,21 @@ pub trait Orders: Send + 'static {
     ///
     /// Why it was not executed.
     fn command(&mut self, command: &Value) -> Result<String, String>;
+    /// Serve with the settings of this text from now on, if this process can. Where it cannot, it serves as before. The
+    /// terms given to [`Parent::ready`] stay as they are. Other orders wait meanwhile; after 30 s the master starts another
+    /// generation, and ignores the answer.
+    fn adopt(&mut self, text: Vec<u8>) -> Adoption;
+}
+
+/// The outcome of [`Orders::adopt`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// It serves with them from now on.
+    Adopted,
+    /// It serves as before, since they need a process of their own, for this reason.
+    NeedsProcess(String),
+    /// It serves as before, since they are invalid, for this reason; no other process could serve with them.
+    Refused(String),
 }
 
 /// Why a generation has to drain.
@@ -106,10 +123,7 @@ impl Parent {
         loop {
             let (word, mut descriptors) = parent.receive()?;
             if let (ToGeneration::Begin { overrides, generation_secret }, Some(text)) = (word, descriptors.pop()) {
-                let mut file = File::from(text);
-                let mut text = Vec::new();
-                file.rewind()?;
-                file.read_to_end(&mut text)?;
+                let text = content(text)?;
                 let shared = descriptors.pop().map(SharedState::new);
                 let memory = descriptors.pop();
                 return Ok((
@@ -178,12 +192,8 @@ impl Parent {
 
     /// Reports why this process cannot serve. It has to end then.
     pub fn fail(&self, reason: &str) {
-        let mut end = reason.len().min(MAX_REASON_LENGTH);
-        while !reason.is_char_boundary(end) {
-            end -= 1;
-        }
         // A master that has ended does not need the reason.
-        let _ = send(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
+        let _ = send(&self.channel, &FromGeneration::Failed { reason: beginning(reason) });
     }
 
     /// Reports that this process serves, and executes the master's commands from now on, on a thread of its own.
@@ -192,7 +202,7 @@ impl Parent {
     ///
     /// If the master has ended, or the system refuses a thread.
     pub fn ready(self, terms: GenerationTerms, orders: impl Orders) -> io::Result<FinalReport> {
-        let GenerationTerms { admin, admin_token, announcement, replaced, stopped } = terms;
+        let GenerationTerms { admin, admin_token, announcement, replaced, stopped, adopts } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
         let (admin, admin_off) = match admin {
@@ -200,7 +210,8 @@ impl Parent {
             AdminPlace::Off => (None, true),
             AdminPlace::At(address) => (Some(address), false),
         };
-        let ready = FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms };
+        let ready =
+            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms, adopts };
         send(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
@@ -226,6 +237,10 @@ impl Parent {
                     let outcome = orders.command(&command);
                     let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
+                Ok((ToGeneration::Adopt { number }, descriptors)) => {
+                    let outcome = adopt(&mut orders, descriptors);
+                    let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
+                }
                 Ok(_) => {}
                 Err(_) => return drop(orders.leave(StopReason::Orphaned)),
             }
@@ -250,6 +265,29 @@ impl Parent {
     }
 }
 
+/// Adopts the settings that came with a message.
+fn adopt(orders: &mut impl Orders, mut descriptors: Vec<OwnedFd>) -> AdoptionOutcome {
+    let text = descriptors.pop().ok_or_else(|| io::Error::other("the file is missing")).and_then(content);
+    let adoption = text.map_or_else(
+        |error| Adoption::NeedsProcess(format!("the serving process did not receive the settings: {error}")),
+        |text| orders.adopt(text),
+    );
+    match adoption {
+        Adoption::Adopted => AdoptionOutcome::Adopted,
+        Adoption::NeedsProcess(reason) => AdoptionOutcome::NeedsProcess { reason: beginning(&reason) },
+        Adoption::Refused(reason) => AdoptionOutcome::Refused { reason: beginning(&reason) },
+    }
+}
+
+/// The content of a file that came with a message.
+fn content(file: OwnedFd) -> io::Result<Vec<u8>> {
+    let mut file = File::from(file);
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// The bytes of a secret.
 fn secret(text: &str) -> Option<[u8; 32]> {
     let mut secret = [0; 32];
@@ -272,5 +310,46 @@ impl FinalReport {
     }
 }
 
-/// The maximum length of a reason, which fits into a message with any escapes.
-const MAX_REASON_LENGTH: usize = 60_000;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adopts all settings.
+    struct Adopting;
+
+    impl Orders for Adopting {
+        fn leave(&mut self, _reason: StopReason) -> Option<Wait> {
+            None
+        }
+
+        fn end(&mut self) {}
+
+        fn reopen(&mut self) {}
+
+        fn report(&mut self) -> Value {
+            Value::Null
+        }
+
+        fn command(&mut self, _command: &Value) -> Result<String, String> {
+            Ok(String::new())
+        }
+
+        fn adopt(&mut self, text: Vec<u8>) -> Adoption {
+            if text.is_empty() { Adoption::Adopted } else { Adoption::Refused(String::from_utf8(text).unwrap()) }
+        }
+    }
+
+    #[test]
+    fn settings_are_adopted_if_their_file_is_attached() {
+        let outcome = adopt(&mut Adopting, Vec::new());
+        assert!(
+            matches!(&outcome, AdoptionOutcome::NeedsProcess { reason } if reason.ends_with("the file is missing"))
+        );
+        let outcome = adopt(&mut Adopting, vec![tempfile::tempfile().unwrap().into()]);
+        assert!(matches!(outcome, AdoptionOutcome::Adopted));
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"no").unwrap();
+        let outcome = adopt(&mut Adopting, vec![file.into()]);
+        assert!(matches!(outcome, AdoptionOutcome::Refused { reason } if reason == "no"));
+    }
+}

@@ -10,14 +10,20 @@
 //!                               one starts in its place                one serves
 //! ```
 //!
+//! A reload begins with an adoption instead, if the serving generation is able to adopt settings, and is not told to be
+//! replaced: `adoption.rs`.
+//!
 //! [`ServerGenerations::handle`] takes events, with the time since a fixed moment; [`ServerGenerations::poll_action`] returns the
 //! actions to execute. [`ServerGenerations::deadline`] is the time at which [`Event::Tick`] is due.
 
+mod adoption;
+
 use std::{collections::VecDeque, mem, time::Duration};
 
+use self::adoption::{Adoption, ReloadRequests};
 use super::{
     action::{Action, Source, Way},
-    control::Reloaded,
+    control::{ProcessOfReload, Reloaded},
     crashes::Crashes,
     ending::Ending,
     event::Event,
@@ -31,8 +37,12 @@ pub(crate) struct ServerGenerations {
     starting: Option<Attempt>,
     serving: Option<Running>,
     draining: Vec<Draining>,
+    /// The adoption that the serving generation was asked for. None starts meanwhile.
+    adoption: Option<Adoption>,
+    /// The number of the latest adoption.
+    adoptions: u64,
     /// The requests for the next reload; if there are any, a reload is due.
-    asking: Vec<Option<u64>>,
+    asking: ReloadRequests,
     /// Set from the start of a generation until it is the only one that accepts connections.
     handover: Option<Handover>,
     crashes: Crashes,
@@ -59,7 +69,7 @@ enum Reason {
     /// It is the first.
     First,
     /// A reload, for these requests.
-    Reload(Vec<Option<u64>>),
+    Reload(ReloadRequests),
     /// The serving one crashed.
     Crash,
 }
@@ -70,6 +80,8 @@ struct Running {
     pid: u32,
     since: Duration,
     timeouts: StopTimeouts,
+    /// Whether it may be asked to adopt other settings.
+    adopts: bool,
 }
 
 #[derive(Debug)]
@@ -84,8 +96,8 @@ struct Draining {
 /// Generations accept connections beside the serving one.
 #[derive(Debug, Default)]
 struct Handover {
-    /// The reload requests to answer, each with the number of its generation.
-    asking: Vec<(Option<u64>, u64)>,
+    /// The reload requests to answer, each with its outcome so far.
+    asking: Vec<(u64, Reloaded)>,
     /// A generation that has not reported the end of its accepting in time.
     still_accepts: Option<u64>,
 }
@@ -139,7 +151,7 @@ impl ServerGenerations {
         let draining = self.draining.iter().flat_map(|draining| [draining.until, draining.accepts_until]).flatten();
         // A generation that is already starting may make another one unnecessary.
         let next = self.next_start.filter(|_| self.starting.is_none());
-        draining.chain(starting).chain(next).min()
+        draining.chain(starting).chain(next).chain(self.adoption_deadline()).min()
     }
 
     /// The running generations: number, process id, and stage.
@@ -174,7 +186,7 @@ impl ServerGenerations {
                 }
             }
             Event::NotSpawned(reason) => self.fail(now, reason),
-            Event::Ready(pid, timeouts) => self.handle_ready(now, pid, timeouts),
+            Event::Ready { pid, timeouts, adopts } => self.handle_ready(now, pid, timeouts, adopts),
             Event::StoppedAccepting(pid) => {
                 let draining = self.draining.iter_mut().find(|draining| draining.running.pid == pid);
                 draining.into_iter().for_each(|draining| draining.accepts_until = None);
@@ -185,8 +197,10 @@ impl ServerGenerations {
                 }
             }
             Event::Exited(pid, ending) => self.handle_exit(now, pid, ending),
-            Event::Reload(asking) if self.stop == Stop::No => self.asking.push(asking),
-            Event::Reload(asking) => self.refuse([asking], "the server is stopping"),
+            Event::Reload { asking, process } if self.stop == Stop::No => self.asking.add(asking, process),
+            Event::Reload { asking, .. } => self.refuse(asking, "the server is stopping"),
+            Event::Adopted(pid, number) => self.handle_adopted(pid, number),
+            Event::NotAdopted(pid, number, obstacle) => self.handle_not_adopted(pid, number, obstacle),
             Event::Stop => self.handle_stop(now),
             Event::Tick => self.handle_time(now),
         }
@@ -203,17 +217,16 @@ impl ServerGenerations {
         if let Some(Running { number, pid, .. }) = self.serving {
             self.actions.push_back(Action::Alone(number, pid));
         }
-        let answers = asking.into_iter().filter_map(|(id, number)| Some((id?, Reloaded { number, still_accepts })));
+        let answers = asking.into_iter().map(|(id, reloaded)| (id, Reloaded { still_accepts, ..reloaded }));
         self.actions.extend(answers.map(|(id, reloaded)| Action::Answer(id, Ok(reloaded))));
     }
 
     /// Starts or ends what the state allows now.
     fn go_on(&mut self, now: Duration) {
         match self.stop {
-            Stop::No if self.starting.is_none() => {
+            Stop::No if self.starting.is_none() && self.adoption.is_none() => {
                 if !self.asking.is_empty() {
-                    let asking = mem::take(&mut self.asking);
-                    self.start(now, Reason::Reload(asking));
+                    self.begin_reload(now);
                 } else if self.next_start.is_some_and(|start| start <= now) {
                     self.start(now, Reason::Crash);
                 }
@@ -233,20 +246,21 @@ impl ServerGenerations {
             Reason::First | Reason::Reload(_) => Source::File,
             Reason::Crash => Source::Accepted,
         };
-        if matches!(reason, Reason::Reload(_)) {
-            self.actions.push_back(Action::Reloading);
+        if let Reason::Reload(asking) = &reason {
+            // With an adoption, the reload has begun already.
+            self.actions.push_back(asking.obstacle().map_or(Action::Reloading, Action::NeedsProcess));
         }
         self.actions.push_back(Action::Spawn(self.number, source));
         self.starting = Some(Attempt { number: self.number, pid: None, since: now, reason, failure: None });
     }
 
-    fn handle_ready(&mut self, now: Duration, pid: u32, timeouts: StopTimeouts) {
+    fn handle_ready(&mut self, now: Duration, pid: u32, timeouts: StopTimeouts, adopts: bool) {
         // A process that is being killed is not ready, even if it reported so before.
         if !self.awaits(pid) {
             return;
         }
         let Some(attempt) = self.starting.take() else { return };
-        let running = Running { number: attempt.number, pid, since: now, timeouts };
+        let running = Running { number: attempt.number, pid, since: now, timeouts, adopts };
         self.next_start = None;
         self.actions.push_back(Action::Serving(attempt.number, pid));
         if let Some(old) = self.serving.replace(running) {
@@ -254,7 +268,9 @@ impl ServerGenerations {
         }
         let handover = self.handover.get_or_insert_default();
         if let Reason::Reload(asking) = attempt.reason {
-            handover.asking.extend(asking.into_iter().map(|id| (id, attempt.number)));
+            let process = ProcessOfReload::New { reason: asking.obstacle() };
+            let reloaded = Reloaded { number: attempt.number, process, still_accepts: None };
+            handover.asking.extend(asking.ids().map(|id| (id, reloaded.clone())));
         }
     }
 
@@ -276,6 +292,7 @@ impl ServerGenerations {
             self.actions.push_back(Action::Left(running.number, pid, ending));
         } else if let Some(running) = self.serving.take_if(|running| running.pid == pid) {
             self.actions.push_back(Action::Crashed(running.number, pid, ending));
+            self.give_up_adoption("the process that served has crashed");
             self.replace_crashed(now, now.saturating_sub(running.since));
         } else if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
             let failure = attempt.failure.take();
@@ -302,7 +319,7 @@ impl ServerGenerations {
             Reason::First if self.stop == Stop::No => self.stop = Stop::InOrder,
             Reason::First => {}
             Reason::Reload(asking) => {
-                self.refuse(asking, &failure);
+                self.refuse(asking.ids(), &failure);
                 // It had replaced the start of a crashed generation's replacement.
                 if self.serving.is_none() && self.next_start.is_none() {
                     self.replace_crashed(now, Duration::ZERO);
@@ -312,8 +329,8 @@ impl ServerGenerations {
         }
     }
 
-    fn refuse(&mut self, asking: impl IntoIterator<Item = Option<u64>>, failure: &str) {
-        let answers = asking.into_iter().flatten().map(|id| Action::Answer(id, Err(failure.to_owned())));
+    fn refuse(&mut self, asking: impl IntoIterator<Item = u64>, failure: &str) {
+        let answers = asking.into_iter().map(|id| Action::Answer(id, Err(failure.to_owned())));
         self.actions.extend(answers);
     }
 
@@ -335,8 +352,9 @@ impl ServerGenerations {
             attempt.failure.get_or_insert_with(|| "the server is stopping".to_owned());
             self.actions.extend(attempt.pid.map(Action::Kill));
         }
+        let adopting = self.adoption.take().map(Adoption::end).unwrap_or_default();
         let asking = mem::take(&mut self.asking);
-        self.refuse(asking, "the server is stopping");
+        self.refuse(adopting.ids().chain(asking.ids()), "the server is stopping");
         let running = mem::take(&mut self.draining).into_iter().map(|draining| draining.running);
         for running in running.chain(self.serving.take()).collect::<Vec<_>>() {
             self.leave(now, running, way);
@@ -344,6 +362,9 @@ impl ServerGenerations {
     }
 
     fn handle_time(&mut self, now: Duration) {
+        if self.adoption_deadline().is_some_and(|deadline| deadline <= now) {
+            self.give_up_adoption("the serving process has not answered");
+        }
         if let Some(attempt) = &mut self.starting
             && attempt.deadline().is_some_and(|deadline| deadline <= now)
         {

@@ -1,7 +1,13 @@
 //! Courses of events, and what follows from each.
 
+mod adoption;
+mod random_events;
+
 use super::*;
-use crate::scenario;
+use crate::{
+    master::{control::WantedProcess, event::NotAdopted},
+    scenario,
+};
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
 fn check(scenario: &str) {
@@ -28,10 +34,18 @@ fn read(text: &str) -> Event {
     let words: Vec<_> = text.splitn(3, ' ').collect();
     match words[..] {
         ["tick"] => Event::Tick,
-        ["reload"] => Event::Reload(None),
-        ["reload", id] => Event::Reload(Some(id.parse().unwrap())),
+        ["reload"] => Event::Reload { asking: None, process: WantedProcess::IfNeeded },
+        ["reload", id] => Event::Reload { asking: Some(id.parse().unwrap()), process: WantedProcess::IfNeeded },
+        ["reload", id, "new"] => Event::Reload { asking: Some(id.parse().unwrap()), process: WantedProcess::New },
+        ["adopted", id, number] => Event::Adopted(pid(id), number.parse().unwrap()),
+        ["needs" | "refused", id, rest] => {
+            let (number, reason) = rest.split_once(' ').unwrap();
+            let obstacle = if words[0] == "needs" { NotAdopted::NeedsProcess } else { NotAdopted::Refused };
+            Event::NotAdopted(pid(id), number.parse().unwrap(), obstacle(reason.to_owned()))
+        }
         ["stop"] => Event::Stop,
-        ["ready", id] => Event::Ready(pid(id), timeouts),
+        ["ready", id] => Event::Ready { pid: pid(id), timeouts, adopts: false },
+        ["ready", id, "adopts"] => Event::Ready { pid: pid(id), timeouts, adopts: true },
         ["stopped", "accepting", id] => Event::StoppedAccepting(pid(id)),
         ["failed", id, reason] => Event::Failed(pid(id), reason.to_owned()),
         ["exit", id, how] => Event::Exited(pid(id), ending(how)),
@@ -59,11 +73,21 @@ fn written(action: &Action) -> String {
         Action::NotStarted(number, failure) => format!("not started {number}: {failure}"),
         Action::Alone(number, pid) => format!("alone {number} {pid}"),
         Action::StillAccepts(number, pid) => format!("still accepts {number} {pid}"),
-        Action::Answer(id, Ok(Reloaded { number, still_accepts: None })) => format!("answer {id}: generation {number}"),
-        Action::Answer(id, Ok(Reloaded { number, still_accepts: Some(before) })) => {
-            format!("answer {id}: generation {number}, {before} still accepts")
+        Action::Answer(id, Ok(Reloaded { number, process, still_accepts })) => {
+            let process = match process {
+                ProcessOfReload::Same => ", the same process".to_owned(),
+                ProcessOfReload::New { reason } => {
+                    reason.as_ref().map_or_else(String::new, |why| format!(", new: {why}"))
+                }
+            };
+            let before = still_accepts.map_or_else(String::new, |before| format!(", {before} still accepts"));
+            format!("answer {id}: generation {number}{process}{before}")
         }
         Action::Answer(id, Err(failure)) => format!("answer {id}: {failure}"),
+        Action::Adopt(number, pid) => format!("adopt {number} {pid}"),
+        Action::Adopted(number, pid) => format!("adopted {number} {pid}"),
+        Action::NeedsProcess(reason) => format!("needs process: {reason}"),
+        Action::NotAdopted(reason) => format!("not adopted: {reason}"),
         Action::Reloading => "reloading".to_owned(),
         Action::Close => "close".to_owned(),
         Action::Exit => "exit".to_owned(),
@@ -492,6 +516,7 @@ fn a_serving_generation_may_not_request_sockets() {
         generations.awaits(101)
     };
     assert!(handle(Event::Spawned(101)));
-    assert!(!handle(Event::Ready(101, StopTimeouts { replaced: Duration::ZERO, stopped: Duration::ZERO })));
-    assert!(!handle(Event::Reload(None)));
+    let timeouts = StopTimeouts { replaced: Duration::ZERO, stopped: Duration::ZERO };
+    assert!(!handle(Event::Ready { pid: 101, timeouts, adopts: true }));
+    assert!(!handle(Event::Reload { asking: None, process: WantedProcess::IfNeeded }));
 }

@@ -1,0 +1,237 @@
+//! A master and its generations in processes of their own, since a master reaps all children of its process.
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{self, Command, Stdio},
+    sync::mpsc::{self, Sender},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use serow_supervisor::master::{
+    self, AdminPlace, Adoption, Control, Duties, Events, GenerationTerms, MasterSettings, Orders, Parent,
+    ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
+};
+use tokio::runtime::{Builder, Runtime};
+
+#[test]
+fn the_serving_process_adopts_what_it_can() {
+    match env::var_os(FOLDER) {
+        None => {
+            let folder = tempfile::tempdir().unwrap();
+            let mut command = test_process();
+            command.env(FOLDER, folder.path());
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        }
+        Some(folder) if env::var_os(GENERATION).is_none() => run_master(&PathBuf::from(folder)),
+        Some(_) => run_generation(),
+    }
+}
+
+/// This test in a process of its own.
+fn test_process() -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "reloads::the_serving_process_adopts_what_it_can", "--nocapture"]);
+    command
+}
+
+/// A master, and who sends it requests.
+fn run_master(folder: &Path) {
+    write_program(folder, "");
+    fs::write(folder.join("settings"), "first").unwrap();
+    let (opened, control) = mpsc::channel();
+    let requests = {
+        let folder = folder.to_owned();
+        thread::spawn(move || {
+            let requests = Requests {
+                folder,
+                control: control.recv().unwrap(),
+                runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            };
+            let outcome = thread::scope(|scope| scope.spawn(|| send_requests(&requests)).join());
+            requests.runtime.block_on(requests.control.stop());
+            outcome.is_ok()
+        })
+    };
+    let settings = MasterSettings { pid_file: None, shared_memory: 0 };
+    master::run(&settings, TestDuties { folder: folder.to_owned(), opened }).unwrap();
+    assert!(requests.join().unwrap());
+}
+
+/// A script, since it can be written again.
+fn write_program(folder: &Path, comment: &str) {
+    let program = folder.join("program");
+    let test = env::current_exe().unwrap();
+    let script = format!("#!/bin/sh\n# {comment}\nexec '{}' \"$@\"\n", test.display());
+    let next = folder.join("next");
+    fs::write(&next, script).unwrap();
+    fs::set_permissions(&next, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(next, program).unwrap();
+}
+
+struct Requests {
+    folder: PathBuf,
+    control: Control,
+    runtime: Runtime,
+}
+
+impl Requests {
+    fn reload(&self, text: &str, process: WantedProcess) -> Result<Reloaded, String> {
+        fs::write(self.folder.join("settings"), text).unwrap();
+        self.runtime.block_on(self.control.reload(process))
+    }
+
+    fn report(&self) -> Report {
+        self.runtime.block_on(self.control.report()).unwrap()
+    }
+
+    /// The process id and the report of the serving generation.
+    fn serving(&self) -> Option<(u32, Value)> {
+        let mut generations = self.report().generations.into_iter();
+        let serving = generations.find(|generation| generation.stage == "serving" && generation.answers)?;
+        Some((serving.pid, serving.report?))
+    }
+}
+
+fn send_requests(requests: &Requests) {
+    let if_needed = |text: &str| requests.reload(text, WantedProcess::IfNeeded);
+    let served = |number, process| Ok(Reloaded { number, process, still_accepts: None });
+    let new = |reason: &str| ProcessOfReload::New { reason: Some(reason.to_owned()) };
+    assert_eq!(if_needed("adopt one"), served(1, ProcessOfReload::Same));
+    assert_eq!(if_needed("refuse"), Err("refused".to_owned()));
+    let Report { events: Events { reloads, adopted, failed_reloads, last_failure, .. }, .. } = requests.report();
+    assert_eq!((reloads, adopted, failed_reloads), (1, 1, 1));
+    assert_eq!(last_failure.as_deref(), Some("refused"));
+
+    // Remembered commands are sent again after an adoption.
+    let command = requests.control.command(json!("remember"), true);
+    assert_eq!(requests.runtime.block_on(command), Ok("done".to_owned()));
+    assert_eq!(if_needed("adopt two"), served(1, ProcessOfReload::Same));
+    assert_eq!(requests.serving().unwrap().1, json!({ "text": "adopt two", "commands": 2 }));
+
+    // The replacement of a crashed generation has the adopted settings.
+    fs::write(requests.folder.join("settings"), "later").unwrap();
+    let (pid, _) = requests.serving().unwrap();
+    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    let replaced = (0..1000).find_map(|_| {
+        thread::sleep(Duration::from_millis(10));
+        requests.serving().filter(|(other, _)| *other != pid)
+    });
+    assert_eq!(replaced.unwrap().1["text"], "adopt two");
+
+    assert_eq!(if_needed("crash"), served(3, new("the process that served has crashed")));
+    assert_eq!(if_needed("process"), served(4, new("workers")));
+    let process = ProcessOfReload::New { reason: None };
+    assert_eq!(requests.reload("adopt three", WantedProcess::New), served(5, process));
+    write_program(&requests.folder, "another version");
+    assert_eq!(if_needed("adopt four"), served(6, new("the program has changed")));
+    assert_eq!(if_needed("adopt five"), served(6, ProcessOfReload::Same));
+    fs::remove_file(requests.folder.join("settings")).unwrap();
+    let missing = requests.runtime.block_on(requests.control.reload(WantedProcess::IfNeeded));
+    assert_eq!(missing, Err("the file is missing".to_owned()));
+    assert_eq!(requests.serving().unwrap().1["text"], "adopt five");
+    let Events { reloads, adopted, failed_reloads, crashes, .. } = requests.report().events;
+    assert_eq!((reloads, adopted, failed_reloads, crashes), (7, 3, 2, 2));
+}
+
+struct TestDuties {
+    folder: PathBuf,
+    opened: Sender<Control>,
+}
+
+impl Duties for TestDuties {
+    fn settings(&mut self) -> Result<Vec<u8>, String> {
+        fs::read(self.folder.join("settings")).map_err(|_| "the file is missing".to_owned())
+    }
+
+    fn command(&mut self) -> Command {
+        let mut command = Command::new(self.folder.join("program"));
+        command.args(test_process().get_args()).env(GENERATION, "yes").stdout(Stdio::null());
+        command
+    }
+
+    fn open_admin_socket(&mut self, place: &AdminPlace, token: Option<&str>, control: &Control) -> Result<(), String> {
+        assert_eq!((place, token), (&AdminPlace::At("here".to_owned()), Some("token")));
+        let _ = self.opened.send(control.clone());
+        Ok(())
+    }
+
+    fn announce(&self, _announcement: &str) {}
+
+    fn remember(&self, remembered: &mut Vec<Value>, command: &Value) {
+        remembered.push(command.clone());
+    }
+
+    fn add(&self, _total: &mut Value, _report: &Value) {}
+}
+
+fn run_generation() {
+    let (parent, setup) = Parent::meet().unwrap();
+    let terms = GenerationTerms {
+        admin: AdminPlace::At("here".to_owned()),
+        admin_token: Some("token".to_owned()),
+        announcement: String::new(),
+        replaced: Duration::ZERO,
+        stopped: Duration::ZERO,
+        adopts: true,
+    };
+    let (end, ended) = mpsc::channel();
+    let text = String::from_utf8(setup.text).unwrap();
+    let _report = parent.ready(terms, TestOrders { text, commands: 0, end }).unwrap();
+    ended.recv().unwrap();
+    process::exit(0);
+}
+
+/// A generation that does what its settings say.
+struct TestOrders {
+    text: String,
+    commands: u32,
+    end: Sender<()>,
+}
+
+impl Orders for TestOrders {
+    fn leave(&mut self, _reason: StopReason) -> Option<Wait> {
+        let _ = self.end.send(());
+        None
+    }
+
+    fn end(&mut self) {
+        let _ = self.end.send(());
+    }
+
+    fn reopen(&mut self) {}
+
+    fn report(&mut self) -> Value {
+        json!({ "text": self.text, "commands": self.commands })
+    }
+
+    fn command(&mut self, _command: &Value) -> Result<String, String> {
+        self.commands += 1;
+        Ok("done".to_owned())
+    }
+
+    fn adopt(&mut self, text: Vec<u8>) -> Adoption {
+        let text = String::from_utf8(text).unwrap();
+        match &*text {
+            "refuse" => Adoption::Refused("refused".to_owned()),
+            "process" => Adoption::NeedsProcess("workers".to_owned()),
+            "crash" => process::abort(),
+            _ => {
+                self.text = text;
+                Adoption::Adopted
+            }
+        }
+    }
+}
+
+/// Names the folder of the files to a master and its generations.
+const FOLDER: &str = "SEROW_TEST_FOLDER";
+
+/// Set in the processes of generations.
+const GENERATION: &str = "SEROW_TEST_GENERATION";
