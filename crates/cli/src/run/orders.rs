@@ -89,8 +89,4 @@ impl Orders for ServerOrders {
         let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
         command.apply(&sources.upstreams)
     }
-
-    fn adopt(&mut self, _text: Vec<u8>) -> Adoption {
-        Adoption::NeedsProcess("this version starts a process for each reload".to_owned())
-    }
 }

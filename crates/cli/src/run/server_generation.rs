@@ -201,6 +201,7 @@ impl ServerGeneration {
             announcement: announcement::line(&counted, &server, &site, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
+            adopts: true,
         };
         let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);
@@ -213,7 +214,6 @@ impl ServerGeneration {
             bans,
             replaced: reload_grace,
             stopped: settings.grace,
-            adopts: false,
         };
         let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
         let certificates = certificates.map(CertificateManager::start).transpose()?;

@@ -105,10 +105,11 @@ impl Child {
         }
     }
 
-    /// Sends it the text of settings to adopt.
-    pub(super) fn adopt(&self, number: u64, text: &[u8]) -> io::Result<()> {
+    /// Sends it the text of settings to adopt, and the remembered overrides.
+    pub(super) fn adopt(&self, number: u64, text: &[u8], overrides: &[Value]) -> io::Result<()> {
         let settings = in_memory(text)?;
-        self.channel.send(&serde_json::to_vec(&ToGeneration::Adopt { number })?, &[settings.as_fd()])
+        let adopt = ToGeneration::Adopt { number, overrides: overrides.to_vec() };
+        self.channel.send(&serde_json::to_vec(&adopt)?, &[settings.as_fd()])
     }
 
     /// Requests a report.

@@ -46,8 +46,9 @@ pub(super) enum ToGeneration {
         #[serde(rename = "wish")]
         command: Value,
     },
-    /// Serve with the settings whose text is attached as a file, and send the outcome with this number.
-    Adopt { number: u64 },
+    /// Serve with the settings whose text is attached as a file, and send the outcome with this number. The remembered
+    /// overrides are included, for upstreams that are new.
+    Adopt { number: u64, overrides: Vec<Value> },
     #[serde(other)]
     Unknown,
 }

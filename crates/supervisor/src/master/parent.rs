@@ -80,10 +80,11 @@ pub trait Orders: Send + 'static {
     ///
     /// Why it was not executed.
     fn command(&mut self, command: &Value) -> Result<String, String>;
-    /// Serve with the settings of this text from now on, if this process can. Where it cannot, it serves as before. The
+    /// Serve with the settings of this text from now on, if this process can, and with these overrides: persistent commands to
+    /// earlier generations and to this one. Where it cannot, it serves as before. The
     /// terms given to [`Parent::ready`] stay as they are. Other orders wait meanwhile; after 30 s the master starts another
     /// generation, and ignores the answer.
-    fn adopt(&mut self, text: Vec<u8>) -> Adoption;
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption;
 }
 
 /// The outcome of [`Orders::adopt`].
@@ -237,8 +238,8 @@ impl Parent {
                     let outcome = orders.command(&command);
                     let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
-                Ok((ToGeneration::Adopt { number }, descriptors)) => {
-                    let outcome = adopt(&mut orders, descriptors);
+                Ok((ToGeneration::Adopt { number, overrides }, descriptors)) => {
+                    let outcome = adopt(&mut orders, descriptors, overrides);
                     let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
                 }
                 Ok(_) => {}
@@ -266,11 +267,11 @@ impl Parent {
 }
 
 /// Adopts the settings that came with a message.
-fn adopt(orders: &mut impl Orders, mut descriptors: Vec<OwnedFd>) -> AdoptionOutcome {
+fn adopt(orders: &mut impl Orders, mut descriptors: Vec<OwnedFd>, overrides: Vec<Value>) -> AdoptionOutcome {
     let text = descriptors.pop().ok_or_else(|| io::Error::other("the file is missing")).and_then(content);
     let adoption = text.map_or_else(
         |error| Adoption::NeedsProcess(format!("the serving process did not receive the settings: {error}")),
-        |text| orders.adopt(text),
+        |text| orders.adopt(text, overrides),
     );
     match adoption {
         Adoption::Adopted => AdoptionOutcome::Adopted,
@@ -334,22 +335,22 @@ mod tests {
             Ok(String::new())
         }
 
-        fn adopt(&mut self, text: Vec<u8>) -> Adoption {
+        fn adopt(&mut self, text: Vec<u8>, _overrides: Vec<Value>) -> Adoption {
             if text.is_empty() { Adoption::Adopted } else { Adoption::Refused(String::from_utf8(text).unwrap()) }
         }
     }
 
     #[test]
     fn settings_are_adopted_if_their_file_is_attached() {
-        let outcome = adopt(&mut Adopting, Vec::new());
+        let outcome = adopt(&mut Adopting, Vec::new(), Vec::new());
         assert!(
             matches!(&outcome, AdoptionOutcome::NeedsProcess { reason } if reason.ends_with("the file is missing"))
         );
-        let outcome = adopt(&mut Adopting, vec![tempfile::tempfile().unwrap().into()]);
+        let outcome = adopt(&mut Adopting, vec![tempfile::tempfile().unwrap().into()], Vec::new());
         assert!(matches!(outcome, AdoptionOutcome::Adopted));
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, b"no").unwrap();
-        let outcome = adopt(&mut Adopting, vec![file.into()]);
+        let outcome = adopt(&mut Adopting, vec![file.into()], Vec::new());
         assert!(matches!(outcome, AdoptionOutcome::Refused { reason } if reason == "no"));
     }
 }

@@ -109,11 +109,11 @@ fn send_requests(requests: &Requests) {
     assert_eq!((reloads, adopted, failed_reloads), (1, 1, 1));
     assert_eq!(last_failure.as_deref(), Some("refused"));
 
-    // Remembered commands are sent again after an adoption.
+    // Remembered commands come with the settings.
     let command = requests.control.command(json!("remember"), true);
     assert_eq!(requests.runtime.block_on(command), Ok("done".to_owned()));
     assert_eq!(if_needed("adopt two"), served(1, ProcessOfReload::Same));
-    assert_eq!(requests.serving().unwrap().1, json!({ "text": "adopt two", "commands": 2 }));
+    assert_eq!(requests.serving().unwrap().1, json!({ "text": "adopt two", "commands": 1, "overrides": 1 }));
 
     // The replacement of a crashed generation has the adopted settings.
     fs::write(requests.folder.join("settings"), "later").unwrap();
@@ -183,7 +183,7 @@ fn run_generation() {
     };
     let (end, ended) = mpsc::channel();
     let text = String::from_utf8(setup.text).unwrap();
-    let _report = parent.ready(terms, TestOrders { text, commands: 0, end }).unwrap();
+    let _report = parent.ready(terms, TestOrders { text, commands: 0, overrides: 0, end }).unwrap();
     ended.recv().unwrap();
     process::exit(0);
 }
@@ -192,6 +192,7 @@ fn run_generation() {
 struct TestOrders {
     text: String,
     commands: u32,
+    overrides: usize,
     end: Sender<()>,
 }
 
@@ -208,7 +209,7 @@ impl Orders for TestOrders {
     fn reopen(&mut self) {}
 
     fn report(&mut self) -> Value {
-        json!({ "text": self.text, "commands": self.commands })
+        json!({ "text": self.text, "commands": self.commands, "overrides": self.overrides })
     }
 
     fn command(&mut self, _command: &Value) -> Result<String, String> {
@@ -216,7 +217,8 @@ impl Orders for TestOrders {
         Ok("done".to_owned())
     }
 
-    fn adopt(&mut self, text: Vec<u8>) -> Adoption {
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {
+        self.overrides = overrides.len();
         let text = String::from_utf8(text).unwrap();
         match &*text {
             "refuse" => Adoption::Refused("refused".to_owned()),

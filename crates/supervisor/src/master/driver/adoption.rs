@@ -65,7 +65,7 @@ impl<D: Duties> Driver<D> {
         }
         self.text = self.duties.settings().map_err(NotAdopted::Refused)?;
         let child = self.children.get(&pid);
-        match child.map(|child| child.adopt(number, &self.text)) {
+        match child.map(|child| child.adopt(number, &self.text, &self.overrides.remembered)) {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => {
                 let reason = format!("the settings cannot be sent to the serving process: {error}");
@@ -84,8 +84,6 @@ impl<D: Duties> Driver<D> {
 
     fn note_adoption(&mut self, number: u64, pid: u32) {
         self.accepted = mem::take(&mut self.text);
-        // Among the settings may be a new upstream.
-        self.remind(pid);
         // Its file may have been removed.
         let (place, token) = &self.admin;
         if let Err(error) = self.duties.open_admin_socket(place, token.as_deref(), &self.control) {
