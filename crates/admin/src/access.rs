@@ -36,6 +36,18 @@ impl AccessCounts {
         }
     }
 
+    /// Those of these that others are not.
+    pub(super) fn without(&self, others: &Self) -> Self {
+        let is_other = |limit: &&Arc<RateLimit>| !others.limits.iter().any(|other| Arc::ptr_eq(other, limit));
+        let has_same_addresses = Arc::ptr_eq(&self.addresses, &others.addresses);
+        Self {
+            limits: self.limits.iter().filter(is_other).cloned().collect(),
+            requests: self.requests.clone(),
+            addresses: if has_same_addresses { Arc::default() } else { Arc::clone(&self.addresses) },
+            passwords: self.passwords.clone(),
+        }
+    }
+
     /// Adds the numbers to a document.
     pub(super) fn add_to(&self, document: &mut Value) {
         document["limits"] = self.limits.iter().map(|limit| self::limit(limit)).collect();

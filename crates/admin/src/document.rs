@@ -41,7 +41,7 @@ pub(crate) fn value(
             "lost": log.lost,
         },
         "applications": applications.iter().map(application).collect::<Vec<_>>(),
-        "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
+        "upstreams": self::upstreams(upstreams),
         "certificates": certificates.iter().map(certificate).collect::<Vec<_>>(),
     })
 }
@@ -160,6 +160,11 @@ fn certificate(report: &CertificateReport) -> Value {
         "last_order_end": report.last_order_end.as_ref().map(milliseconds),
         "on_demand": report.is_on_demand,
     })
+}
+
+/// Upstreams and their servers.
+pub(super) fn upstreams(upstreams: &[UpstreamReport]) -> Vec<Value> {
+    upstreams.iter().map(upstream).collect()
 }
 
 fn upstream(report: &UpstreamReport) -> Value {

@@ -327,6 +327,7 @@ mod tests {
             bans: Default::default(),
             access: Default::default(),
             maintenance: Default::default(),
+            former: Default::default(),
         };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
         let pages = Pages::new(subject, Access::Owner { user: 1000 });

@@ -1,8 +1,8 @@
 //! Where a server's numbers come from.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
@@ -11,7 +11,10 @@ use serow_limits::Bans;
 use serow_proxy::Upstream;
 use serow_site::{Application, CacheStore, MaintenanceSwitch, Mirror};
 
-use super::{AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors};
+use super::{
+    AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors,
+    total::{FORMER, add_ended},
+};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -42,9 +45,24 @@ pub struct Sources {
     pub maintenance: MaintenanceSwitch,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
     pub sandbox: Arc<str>,
+    /// The numbers of parts that others have replaced, see [`Self::replace`]; null at first.
+    pub former: Value,
 }
 
 impl Sources {
+    /// Exchanges parts, and remembers what those that go have counted. Requests that they still have are not counted any more.
+    pub fn replace(&mut self, upstreams: Vec<Upstream>, mirrors: Vec<Mirror>, access: AccessCounts) {
+        let kept: HashSet<_> = upstreams.iter().map(Upstream::identity).collect();
+        let gone = self.upstreams.iter().filter(|upstream| !kept.contains(&upstream.identity()));
+        let mut numbers = json!({
+            "upstreams": document::upstreams(&gone.map(Upstream::report).collect::<Vec<_>>()),
+            "mirrors": mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>()),
+        });
+        self.access.without(&access).add_to(&mut numbers);
+        add_ended(&mut self.former, &numbers);
+        (self.upstreams, self.mirrors, self.access) = (upstreams, mirrors, access);
+    }
+
     /// The numbers as they are now, in JSON.
     pub fn document(&self) -> Value {
         let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
@@ -65,6 +83,9 @@ impl Sources {
         document["routes"] = self.routes.document();
         document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
+        if !self.former.is_null() {
+            document[FORMER] = self.former.clone();
+        }
         document["cache"] = cache::document(self.cache.as_ref().map(CacheStore::report).as_ref());
         document
     }

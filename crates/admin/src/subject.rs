@@ -144,7 +144,7 @@ pub(super) fn of_generations(report: &Report) -> Value {
     let mut sum = report.ended.clone().unwrap_or_default();
     for generation in &report.generations {
         if let Some(report) = &generation.report {
-            total::add(&mut sum, report);
+            total::add_report(&mut sum, report);
         }
     }
     let serving = report.generations.iter().find(|generation| generation.stage == "serving");

@@ -127,11 +127,11 @@ fn generations(status: &Numbers<'_>) -> Vec<(&'static str, String)> {
     let number = |path| count(status.number(path).unwrap_or(0));
     let adopted = status.number("/reloads/adopted").filter(|adopted| *adopted > 0);
     let adopted =
-        adopted.map_or_else(String::new, |adopted| format!(", {} of them in the same process", count(adopted)));
+        adopted.map_or_else(String::new, |adopted| format!("; {} in the same process", count(adopted)));
     let mut lines = vec![(
         "reloads",
         format!(
-            "{} done{adopted}, {} failed, {} crashes",
+            "{} done, {} failed, {} crashes{adopted}",
             number("/reloads/done"),
             number("/reloads/failed"),
             number("/reloads/crashes")

@@ -16,16 +16,29 @@ pub fn add_ended(total: &mut Value, report: &Value) {
     applications::end(&mut report);
     cache::end(&mut report);
     servers::end(&mut report);
-    add(total, &report);
+    add_report(total, &report);
+}
+
+/// Adds the report of a generation, with the numbers of those of its parts that others have replaced.
+pub(super) fn add_report(total: &mut Value, report: &Value) {
+    if let Some(former) = report.get(FORMER).filter(|former| former.is_object()) {
+        add(total, former);
+    }
+    add(total, report);
 }
 
 /// Adds the numbers of a report to those of others. Other values stay as they are, once they are there; of another kind
 /// than before, it is left out.
 pub(crate) fn add(total: &mut Value, report: &Value) {
     match (total, report) {
-        (total @ Value::Null, report) => *total = report.clone(),
+        (total @ Value::Null, report) => {
+            *total = report.clone();
+            if let Value::Object(fields) = total {
+                fields.remove(FORMER);
+            }
+        }
         (Value::Object(total), Value::Object(report)) => {
-            for (name, value) in report {
+            for (name, value) in report.iter().filter(|(name, _)| *name != FORMER) {
                 match total.get_mut(name) {
                     // The moment, and how long ago it is: of the oldest.
                     Some(before) if name == STARTED => *before = before.as_u64().min(value.as_u64()).into(),
@@ -118,6 +131,9 @@ pub(super) const MOMENTARY: [&str; 9] = [
     "/access_log/waiting",
 ];
 
+/// The numbers of parts that others have replaced, in the report of a generation.
+pub(super) const FORMER: &str = "former";
+
 const STARTED: &str = "started";
 const CLASS: &str = "up_to_us";
 const COUNT: &str = "count";
@@ -151,6 +167,20 @@ mod tests {
         let delays = &total["pacing"]["queue_delay"];
         assert_eq!(delays["buckets"], json!([class(10, 90), class(20, 8), class(30, 2)]));
         assert_eq!([&delays["p50_us"], &delays["p90_us"], &delays["p99_us"], &delays["max_us"]], [10, 10, 30, 30]);
+    }
+
+    #[test]
+    fn numbers_of_replaced_parts_are_added_once() {
+        let report = json!({
+            "requests": { "total": 5 },
+            "mirrors": [{ "name": "a", "sent": 1 }],
+            "former": { "mirrors": [{ "name": "a", "sent": 10 }, { "name": "b", "sent": 100 }] },
+        });
+        let mut total = Value::Null;
+        add_report(&mut total, &report);
+        add_ended(&mut total, &report);
+        let mirrors = json!([{ "name": "a", "sent": 22 }, { "name": "b", "sent": 200 }]);
+        assert_eq!(total, json!({ "requests": { "total": 10 }, "mirrors": mirrors }));
     }
 
     #[test]

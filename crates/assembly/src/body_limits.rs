@@ -52,13 +52,21 @@ impl BodyReader {
 }
 
 impl BodyLimits {
-    /// Finds the limits of these sites, and sets that of the server.
-    pub(crate) fn set(options: &mut LimitOptions, sites: &[SiteTable]) -> Self {
+    /// Finds the limits of these sites, and sets that of the server. A server that goes on with other settings has a limit
+    /// already, which is enough for handlers that take less.
+    pub(crate) fn set(options: &mut LimitOptions, sites: &[SiteTable], kept: Option<u64>) -> Self {
         let limits = Self { root: options.max_body, largest: u64::MAX };
         let readers = sites.iter().flat_map(BodyReader::of_site);
-        let Some(largest) = readers.map(|reader| limits.limit(reader)).max() else { return limits };
+        let of_readers = readers.map(|reader| limits.limit(reader)).max();
+        let needed = of_readers.unwrap_or_else(|| limits.root.map_or(Limits::default().body, |limit| limit.0));
+        let largest = kept.map_or(needed, |kept| kept.max(needed));
         options.max_body = Some(SizeLimit(largest));
         Self { largest, ..limits }
+    }
+
+    /// Bytes that the server takes.
+    pub(crate) fn largest(self) -> u64 {
+        self.largest
     }
 
     /// This policy around this handler, with the limit that the server does not enforce itself.

@@ -74,11 +74,11 @@ pub(crate) fn of(
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
     let note_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
-    let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites), general.listening.trust.clone());
+    let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites, kept.largest_body), general.listening.trust.clone());
     let mut fixed = FixedParts {
         root: fixed_parts::root_values(document),
         addresses: fixed_parts::addresses(&listeners),
-        largest_body: general.limits.max_body.map(|limit| format!("{limit:?}")),
+        largest_body: bodies.largest(),
         general: fixed_parts::general(&general),
         scarce: (shares.cached_files < wanted_files).then_some(shares),
         has_proxy: sites.iter().any(SiteTable::has_proxy),
@@ -154,6 +154,7 @@ pub(crate) fn of(
         cache: caching.clone(),
         fleet: access.fleet.clone(),
         bans: Some(server.bans.clone()),
+        largest_body: Some(bodies.largest()),
         refused_addresses: Arc::clone(&access.refused_addresses),
     };
     Some(Configuration {

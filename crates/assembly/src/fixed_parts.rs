@@ -27,7 +27,8 @@ pub struct FixedParts {
     /// The options of the server, with what sites add to them: listeners, names of certificates, the longest body.
     pub(crate) general: String,
     pub(crate) addresses: Vec<SocketAddr>,
-    pub(crate) largest_body: Option<String>,
+    /// Bytes that bodies of requests may have.
+    pub(crate) largest_body: u64,
     /// How the descriptors of the process are divided, if there are too few for all files that folders want to keep open.
     pub(crate) scarce: Option<Shares>,
     pub(crate) has_proxy: bool,
@@ -66,7 +67,7 @@ impl FixedParts {
             (!self.applications.is_empty() || !others.applications.is_empty(), "applications start again"),
             (self.asks_providers || others.asks_providers, "there are logins, or tokens whose keys are fetched"),
             (self.addresses != others.addresses, "sites have other addresses in `listen`"),
-            (self.largest_body != others.largest_body, "the largest `max-body` is another one"),
+            (self.largest_body != others.largest_body, "the largest `max-body` is larger than that of the server"),
             (self.general != others.general, "sites need other settings of the whole server"),
             (self.has_cgi != others.has_cgi, "the first CGI program needs other rights, and so does a server without any"),
             (self.scarce != others.scarce, "the limit of open files is divided in another way"),

@@ -20,6 +20,8 @@ pub struct KeptParts {
     pub(crate) cache: Option<CacheStore>,
     pub(crate) fleet: Option<Arc<Fleet>>,
     pub(crate) bans: Option<Bans>,
+    /// Bytes that bodies of requests may have.
+    pub(crate) largest_body: Option<u64>,
     pub(crate) refused_addresses: Arc<RefusedAddresses>,
 }
 

@@ -123,6 +123,7 @@ impl Serving {
                 access: AccessCounts::default(),
                 maintenance: maintenance.clone(),
                 sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
+                former: serde_json::Value::Null,
             },
             stopper: server.stopper(),
             reloader,

@@ -86,7 +86,8 @@ impl Upstream {
     }
 
     /// The same for all handles to the same upstream, and for no others at that time.
-    pub(crate) fn identity(&self) -> usize {
+    #[must_use]
+    pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 

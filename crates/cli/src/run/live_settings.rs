@@ -94,9 +94,7 @@ impl LiveSettings {
         ServerCommand::apply_overrides(overrides, &configuration.upstreams);
         threads.background_tasks.replace(configuration.upstreams.clone()).map_err(failed)?;
         threads.access.replace(&mut configuration).map_err(failed)?;
-        sources.access = threads.access.counts.clone();
-        sources.upstreams = configuration.upstreams;
-        sources.mirrors = configuration.mirrors;
+        sources.replace(configuration.upstreams, configuration.mirrors, threads.access.counts.clone());
         (self.fixed, self.kept) = (configuration.fixed, configuration.kept);
         self.tls_files.reload();
         self.sites.replace(configuration.site);

@@ -194,6 +194,7 @@ impl ServerGeneration {
             access: access.counts.clone(),
             maintenance: maintenance.clone(),
             sandbox: sandbox.to_string().into(),
+            former: Value::Null,
         };
         let terms = GenerationTerms {
             admin,

@@ -83,7 +83,7 @@ fn workers_and_what_becomes_of_them_are_counted() {
     );
     assert!(text.contains("\n  app.psgi         "), "{text}");
     // The next generation counts on.
-    assert_eq!(site.act(&["reload"]), "generation 2 serves\n");
+    assert_eq!(site.act(&["reload"]), "generation 2 serves in a new process: applications start again\n");
     site.ask();
     let after = site.settled("the old workers have left", |application| application["workers"] == 2);
     assert_eq!((&after["requests"], &after["deaths"]), (&json!(asked + 1), &json!(1)));

@@ -98,8 +98,6 @@ impl Mirrored {
         let end = start + settings[start..].find('\n').unwrap();
         fs::write(&file, settings.replace(&settings[start..end], &format!("servers = \"{address}\""))).unwrap();
         assert!(output(["reload", "-c", file.to_str().unwrap()]).status.success());
-        // It may still accept connections for a moment.
-        self.server.line_with("generation 1 has exited");
     }
 
     fn ask(&self, request: &str) -> Answer {

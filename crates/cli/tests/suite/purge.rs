@@ -395,7 +395,7 @@ fn the_status_and_metrics_tell_what_the_cache_did() {
     let (_, lines) = command(&folder, &["status"]);
     assert!(lines.contains("  requests   "), "{lines}");
     // The next generation begins with an empty cache; what was counted stays.
-    assert_eq!(command(&folder, &["reload"]).0, 0);
+    assert_eq!(command(&folder, &["reload", "--new-process"]).0, 0);
     let ended = eventually("the first generation has ended", || {
         let status: Value = serde_json::from_str(&command(&folder, &["status", "--json"]).1).unwrap();
         (status["generations"].as_array()?.len() == 1).then_some(status)

@@ -140,7 +140,7 @@ fn servers_and_generations_with_the_same_secret_resume_each_others_sessions() {
     assert!(!place.is_resumed(&port, "-tls1_3", true));
     let before = place.generation();
     let settings = place.path().join("serow.toml");
-    let reloaded = output([OsStr::new("reload"), "-c".as_ref(), settings.as_ref()]);
+    let reloaded = output([OsStr::new("reload"), "--new-process".as_ref(), "-c".as_ref(), settings.as_ref()]);
     assert!(reloaded.status.success(), "{reloaded:?}");
     assert_ne!(place.generation(), before);
     for _ in 0..8 {

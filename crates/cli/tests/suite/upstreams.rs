@@ -145,8 +145,9 @@ impl Site {
         Running::of(serow(["run", "-c", &self.file()]))
     }
 
+    /// Reloads with a new process.
     fn reload(&self) {
-        let reloaded = output(["reload", "--admin", &self.admin]);
+        let reloaded = output(["reload", "--new-process", "--admin", &self.admin]);
         assert!(reloaded.status.success(), "{}", said(&reloaded));
     }
 

@@ -228,6 +228,7 @@ impl<D: Duties> Driver<D> {
                     Err(reason) => self.give_up(pid, reason),
                 }
             }
+            FromGeneration::Adopting { number } => self.handle(Event::BeginsToAdopt(pid, number)),
             FromGeneration::Adopted { number, .. } if !self.machine.awaits_adoption(pid, number) => {
                 tracing::warn!(pid, "ignored an answer of a generation about settings that it did not have to adopt");
             }

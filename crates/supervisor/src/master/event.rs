@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Exited(u32, Ending),
     /// A reload was requested; the number of the request to answer, if any.
     Reload { asking: Option<u64>, process: WantedProcess },
+    /// The process reads the settings of the adoption with this number.
+    BeginsToAdopt(u32, u64),
     /// The process serves with the settings of the adoption with this number.
     Adopted(u32, u64),
     /// The process has not adopted them.

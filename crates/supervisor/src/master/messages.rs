@@ -87,6 +87,8 @@ pub(super) enum FromGeneration {
     /// The outcome of the command with this number.
     #[serde(rename = "Wished")]
     CommandDone { number: u64, outcome: Result<String, String> },
+    /// It reads the settings of the adoption with this number.
+    Adopting { number: u64 },
     /// The outcome of the adoption with this number.
     Adopted { number: u64, outcome: AdoptionOutcome },
     /// An invalid message, for this reason.

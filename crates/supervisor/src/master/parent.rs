@@ -239,6 +239,7 @@ impl Parent {
                     let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
                 Ok((ToGeneration::Adopt { number, overrides }, descriptors)) => {
+                    let _ = send(&self.channel, &FromGeneration::Adopting { number });
                     let outcome = adopt(&mut orders, descriptors, overrides);
                     let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
                 }

@@ -199,6 +199,7 @@ impl ServerGenerations {
             Event::Exited(pid, ending) => self.handle_exit(now, pid, ending),
             Event::Reload { asking, process } if self.stop == Stop::No => self.asking.add(asking, process),
             Event::Reload { asking, .. } => self.refuse(asking, "the server is stopping"),
+            Event::BeginsToAdopt(pid, number) => self.note_begin_of_adoption(pid, number),
             Event::Adopted(pid, number) => self.handle_adopted(pid, number),
             Event::NotAdopted(pid, number, obstacle) => self.handle_not_adopted(pid, number, obstacle),
             Event::Stop => self.handle_stop(now),

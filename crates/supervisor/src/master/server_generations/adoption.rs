@@ -24,6 +24,8 @@ pub(super) struct Adoption {
     number: u64,
     pid: u32,
     since: Duration,
+    /// Whether the generation has said that it began.
+    has_begun: bool,
     asking: ReloadRequests,
 }
 
@@ -55,7 +57,16 @@ impl ServerGenerations {
 
     /// When the pending adoption is given up.
     pub(super) fn adoption_deadline(&self) -> Option<Duration> {
-        self.adoption.as_ref().map(|adoption| adoption.since.saturating_add(ADOPTION_TIMEOUT))
+        self.adoption.as_ref().map(|adoption| {
+            let timeout = if adoption.has_begun { ADOPTION_TIMEOUT } else { BEGIN_TIMEOUT };
+            adoption.since.saturating_add(timeout)
+        })
+    }
+
+    /// The process reads the settings of the adoption with this number.
+    pub(super) fn note_begin_of_adoption(&mut self, pid: u32, number: u64) {
+        let adoption = self.adoption.as_mut().filter(|adoption| (adoption.pid, adoption.number) == (pid, number));
+        adoption.into_iter().for_each(|adoption| adoption.has_begun = true);
     }
 
     /// Begins the reload that is due.
@@ -67,7 +78,7 @@ impl ServerGenerations {
             Some(pid) => {
                 self.adoptions += 1;
                 let (number, asking) = (self.adoptions, mem::take(&mut self.asking));
-                self.adoption = Some(Adoption { number, pid, since: now, asking });
+                self.adoption = Some(Adoption { number, pid, since: now, has_begun: false, asking });
                 self.actions.push_back(Action::Adopt(number, pid));
             }
             None => {
@@ -152,6 +163,10 @@ impl ReloadRequests {
         self.process = NextProcess::Needed(reason);
     }
 }
+
+/// How long the serving process may take to begin, which takes as long as a command does: one that hangs does not delay a
+/// reload for longer.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long an adoption may take. Reading settings and certificates takes milliseconds; a new process takes the place of
 /// one that hangs.

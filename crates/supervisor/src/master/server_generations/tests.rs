@@ -37,6 +37,7 @@ fn read(text: &str) -> Event {
         ["reload"] => Event::Reload { asking: None, process: WantedProcess::IfNeeded },
         ["reload", id] => Event::Reload { asking: Some(id.parse().unwrap()), process: WantedProcess::IfNeeded },
         ["reload", id, "new"] => Event::Reload { asking: Some(id.parse().unwrap()), process: WantedProcess::New },
+        ["begins", id, number] => Event::BeginsToAdopt(pid(id), number.parse().unwrap()),
         ["adopted", id, number] => Event::Adopted(pid(id), number.parse().unwrap()),
         ["needs" | "refused", id, rest] => {
             let (number, reason) = rest.split_once(' ').unwrap();

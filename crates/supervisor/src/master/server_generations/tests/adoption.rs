@@ -17,7 +17,7 @@ const SERVING: &str = "
 const ADOPTING: &str = "
         100 reload 7
             adopt 1 101
-            until 30100
+            until 2100
         ";
 
 fn check_all(beginning: &str, endings: &[&str]) {
@@ -29,27 +29,27 @@ fn settings_are_adopted_one_file_after_the_other() {
     check(&format!(
         "{SERVING}{ADOPTING}
         110 reload 8
-            until 30100
+            until 2100
         111 reload
-            until 30100
+            until 2100
         120 adopted 101 1
             adopted 1 101
             answer 7: generation 1, the same process
             adopt 2 101
-            until 30120
+            until 2120
         130 adopted 101 2
             adopted 1 101
             answer 8: generation 1, the same process
             until something happens
         200 reload
             adopt 3 101
-            until 30200
+            until 2200
         210 refused 101 3 line 3: no
             not adopted: line 3: no
             until something happens
         220 reload 9
             adopt 4 101
-            until 30220
+            until 2220
         230 refused 101 4 line 3: no
             not adopted: line 3: no
             answer 9: line 3: no
@@ -63,7 +63,7 @@ fn settings_that_need_a_process_get_one_for_all_requests() {
     check(&format!(
         "{SERVING}{ADOPTING}
         110 reload 8
-            until 30100
+            until 2100
         120 needs 101 1 workers
             needs process: workers
             spawn 2 File
@@ -79,7 +79,7 @@ fn settings_that_need_a_process_get_one_for_all_requests() {
             answer 7: generation 2, new: workers
             answer 8: generation 2, new: workers
             adopt 2 102
-            until 30145
+            until 2145
         150 adopted 102 2
             adopted 2 102
             answer 9: generation 2, the same process
@@ -124,13 +124,13 @@ fn a_new_process_starts_without_an_adoption_where_it_is_requested() {
             until 3605120
         130 reload 8
             adopt 1 102
-            until 30130
+            until 2130
         131 reload 9
-            until 30130
+            until 2130
         132 reload 10 new
-            until 30130
+            until 2130
         133 reload 11
-            until 30130
+            until 2130
         140 adopted 102 1
             adopted 2 102
             answer 8: generation 2, the same process
@@ -160,8 +160,18 @@ fn a_new_process_takes_the_place_of_one_that_does_not_answer() {
     check_all(
         &format!("{SERVING}{ADOPTING}"),
         &[
-            // It hangs; its answer comes too late.
-            "30100 tick
+            // It hangs before it has begun.
+            "2100 tick
+            needs process: the serving process has not answered
+            spawn 2 File
+            until 62100
+        ",
+            // It hangs when it has; its answer comes too late.
+            "110 begins 101 7
+            until 2100
+        111 begins 101 1
+            until 30100
+        30100 tick
             needs process: the serving process has not answered
             spawn 2 File
             until 90100
@@ -180,7 +190,7 @@ fn a_new_process_takes_the_place_of_one_that_does_not_answer() {
         ",
             // It crashes.
             "110 reload 8
-            until 30100
+            until 2100
         120 exit 101 signal 11
             crashed 1 101: signal 11
             needs process: the process that served has crashed
@@ -221,13 +231,13 @@ fn answers_to_what_was_not_asked_change_nothing() {
             until something happens
         {ADOPTING}
         110 adopted 102 1
-            until 30100
+            until 2100
         110 adopted 101 2
-            until 30100
+            until 2100
         110 refused 102 1 forged
-            until 30100
+            until 2100
         110 needs 101 2 forged
-            until 30100
+            until 2100
         120 adopted 101 1
             adopted 1 101
             answer 7: generation 1, the same process
@@ -243,7 +253,7 @@ fn a_stop_ends_an_adoption() {
     check(&format!(
         "{SERVING}{ADOPTING}
         110 reload 8
-            until 30100
+            until 2100
         120 stop
             close
             answer 7: the server is stopping
@@ -284,7 +294,7 @@ fn an_adoption_waits_until_no_generation_before_accepts_connections() {
             alone 2 102
             answer 7: generation 2, 1 still accepts
             adopt 1 102
-            until 35120
+            until 7120
         ",
             "130 exit 102 signal 11
             crashed 2 102: signal 11

@@ -71,6 +71,7 @@ impl History {
             }
             1 | 2 => Event::Ready { pid, timeouts, adopts: self.below(4) > 0 },
             3 => Event::StoppedAccepting(pid),
+            4 if self.below(2) == 0 => Event::BeginsToAdopt(pid, number),
             4 if self.below(3) == 0 => Event::Failed(pid, "failed".to_owned()),
             5 if self.running.remove(&pid) => Event::Exited(pid, Ending::Signal(9)),
             6 => Event::Adopted(pid, number),
