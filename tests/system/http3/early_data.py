@@ -243,7 +243,7 @@ def reload(place: Place) -> Iterator[str]:
                 if client.handshake.early_data_accepted != accepted:
                     yield f"accepted {accepted}: {client.handshake}"
             if accepted:
-                server.reload()
+                server.replace()
             else:
                 known.tickets.clear()
 

@@ -75,7 +75,7 @@ def reloads(server: Running, verdict: Verdict, count: int, requests: int) -> Non
     began = time.monotonic()
     for number in range(count):
         time.sleep(max(0.0, began + seconds / (count + 1) * (number + 1) - time.monotonic()))
-        server.reload()
+        server.replace()
     found = [outcome(each, seconds + 120) for each in begun]
     over.set()
     mover.join()
@@ -97,7 +97,7 @@ def sessions(server: Running, verdict: Verdict) -> None:
     with Client(address(server), session_ticket_handler=tickets.append) as client:
         client.request("/small")
         client.pump(lambda: bool(tickets), 10)
-    server.reload()
+    server.replace()
     with Client(address(server), options=configuration(session_ticket=tickets[0])) as client:
         client.request("/small")
         verdict.check(client.handshake.session_resumed, "a session was not resumed after a reload")
@@ -107,7 +107,7 @@ def last_go_away(server: Running, verdict: Verdict) -> None:
     """The GOAWAY that names the last request comes a while before the end: clients move to another connection meanwhile."""
     with Client(address(server)) as client:
         client.request("/small")
-        server.reload()
+        server.replace()
         client.pump(lambda: len(client.h3.go_aways) == 2, 30)
         began = time.monotonic()
         verdict.check(len(client.h3.go_aways) == 2 and client.ended is None, "the connection ended with the last GOAWAY")
@@ -127,7 +127,7 @@ def begun_handshakes(server: Running, verdict: Verdict) -> None:
         for one in (silent, slow):
             one.send()
         time.sleep(0.2)
-        server.reload()
+        server.replace()
         time.sleep(0.3)
         silent.drop = True
         verdict.check(slow.pump(lambda: slow.handshake is not None, 30), f"a slow handshake was not completed: {slow.ended}")

@@ -125,7 +125,7 @@ def reloads(program: Program, where: place.Place) -> Iterator[str]:
             run.wait_for_first_response()
             for _ in range(RELOADS):
                 time.sleep(0.8)
-                running.reload()
+                running.replace()
             found = run.result()
         unsent = found.get("unsent", 0)
         if len(found["failed"]) > unsent:

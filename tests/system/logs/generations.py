@@ -50,7 +50,7 @@ class Generations(Logged):
 
     def reload(self) -> None:
         """Reloads, or says how the server has ended."""
-        reload = subprocess.run([program("serow"), "reload", "--admin", self.door], capture_output=True, text=True)
+        reload = subprocess.run([program("serow"), "reload", "--new-process", "--admin", self.door], capture_output=True, text=True)
         assert reload.returncode == 0, f"{reload.stderr} {self.process.poll()} {self.said()[-1000:]}"
 
 

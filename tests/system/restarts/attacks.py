@@ -160,7 +160,7 @@ def stopped_master(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         verdict.check(found["statuses"] == {"200": 2000}, f"without the master: {found['statuses']}, {found['errors']}")
         server.process.send_signal(signal.SIGHUP)
         server.process.send_signal(signal.SIGCONT)
-        server.wait_for("the reload was not forgotten", lambda: server.serving() not in (None, pid))
+        server.wait_for("the reload was not forgotten", lambda: server.status()["reloads"]["done"] == 1)
         if not short:
             pid = server.serving()
             os.kill(pid, signal.SIGSTOP)

@@ -105,8 +105,10 @@ def new_program(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         after = os.readlink(f"/proc/{server.serving()}/exe")
         verdict.check((before, after) == (str(folder / "one/serow"), str(folder / "two/serow")), f"{before}, then {after}")
         (folder / "current").unlink()
-        done = server.command("reload")
+        done = server.command("reload", "--new-process")
         verdict.check(done.returncode == 1 and "cannot start" in done.stderr, f"without a program: {done}")
+        done = server.command("reload")
+        verdict.check(done.returncode == 0, f"without a program, in the same process: {done}")
         verdict.check(os.readlink(f"/proc/{server.serving()}/exe") == after, "the old generation is gone")
 
 

@@ -93,6 +93,12 @@ class Running:
         if done.returncode != 0:
             raise Broken(f"no reload: {done.stderr}")
 
+    def replace(self) -> None:
+        """Reloads with another process."""
+        done = self.command("reload", "--new-process")
+        if done.returncode != 0:
+            raise Broken(f"no reload: {done.stderr}")
+
     def serving(self) -> int | None:
         """The process of the generation that serves."""
         if not self.door.exists():

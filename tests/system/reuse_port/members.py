@@ -110,7 +110,7 @@ class SerowRun(Serow):
 
     def reload(self) -> None:
         """Another generation takes over, on the same sockets."""
-        subprocess.run([program("serow"), "reload", "--admin", f"unix:{self.admin}"], check=True, capture_output=True)
+        subprocess.run([program("serow"), "reload", "--new-process", "--admin", f"unix:{self.admin}"], check=True, capture_output=True)
 
 
 NGINX = """\

@@ -126,7 +126,7 @@ def the_dictionary_outlives_reloads(verdict: Verdict, folder: pathlib.Path, shor
     requests = 20_000 if short else 200_000
     with counting_server(folder) as server:
         run = bench("-c32", "-t1", "-n", str(requests), "-R", "4000", url=f"http://127.0.0.1:{server.port}/")
-        found, reloads = outcome_amid(run, lambda _: server.reload())
+        found, reloads = outcome_amid(run, lambda _: server.replace())
         verdict.check(found["statuses"] == {"200": requests}, f"{found['errors']} {found['statuses']}")
         sum_after = counted(server)
         verdict.check(sum_after == requests + 1, f"{requests} requests, and 1: {sum_after}")
