@@ -126,8 +126,7 @@ fn generations(status: &Numbers<'_>) -> Vec<(&'static str, String)> {
     let Some(generations) = status.at("/generations").and_then(Value::as_array) else { return Vec::new() };
     let number = |path| count(status.number(path).unwrap_or(0));
     let adopted = status.number("/reloads/adopted").filter(|adopted| *adopted > 0);
-    let adopted =
-        adopted.map_or_else(String::new, |adopted| format!("; {} in the same process", count(adopted)));
+    let adopted = adopted.map_or_else(String::new, |adopted| format!("; {} in the same process", count(adopted)));
     let mut lines = vec![(
         "reloads",
         format!(

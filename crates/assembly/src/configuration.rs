@@ -74,7 +74,8 @@ pub(crate) fn of(
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
     let note_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
-    let (bodies, trust) = (BodyLimits::set(&mut general.limits, &sites, kept.largest_body), general.listening.trust.clone());
+    let (bodies, trust) =
+        (BodyLimits::set(&mut general.limits, &sites, kept.largest_body), general.listening.trust.clone());
     let mut fixed = FixedParts {
         root: fixed_parts::root_values(document),
         addresses: fixed_parts::addresses(&listeners),

@@ -9,10 +9,7 @@ use std::{
 
 use serow_access_log::LogRules;
 use serow_config::{
-    options::GeneralOptions,
-    site_addresses::SiteAddresses,
-    tables::redis::RedisTable,
-    paths::resolved,
+    options::GeneralOptions, paths::resolved, site_addresses::SiteAddresses, tables::redis::RedisTable,
 };
 use serow_document::{Document, SettingsValues};
 use serow_site::CountedRoute;
@@ -69,7 +66,10 @@ impl FixedParts {
             (self.addresses != others.addresses, "sites have other addresses in `listen`"),
             (self.largest_body != others.largest_body, "the largest `max-body` is larger than that of the server"),
             (self.general != others.general, "sites need other settings of the whole server"),
-            (self.has_cgi != others.has_cgi, "the first CGI program needs other rights, and so does a server without any"),
+            (
+                self.has_cgi != others.has_cgi,
+                "the first CGI program needs other rights, and so does a server without any",
+            ),
             (self.scarce != others.scarce, "the limit of open files is divided in another way"),
             (self.has_proxy != others.has_proxy, "connections to servers need their part of the limit of open files"),
             (self.logs != others.logs, "there are other access logs, or other routes with logs of their own"),
@@ -98,7 +98,11 @@ pub(crate) fn general(options: &GeneralOptions) -> String {
 }
 
 /// The files that are read once, with their present stamps.
-pub(crate) fn files(redis: Option<&RedisTable>, options: &GeneralOptions, folder: &Path) -> Vec<(PathBuf, Option<FileStamp>)> {
+pub(crate) fn files(
+    redis: Option<&RedisTable>,
+    options: &GeneralOptions,
+    folder: &Path,
+) -> Vec<(PathBuf, Option<FileStamp>)> {
     let of_redis = redis.into_iter().flat_map(|table| table.settings.password_file.iter().chain(&table.settings.ca));
     let paths = of_redis.chain(&options.admin.admin_token_file).map(|path| resolved(path, folder));
     paths.map(|path| (path.clone(), FileStamp::of(&path))).collect()

@@ -185,7 +185,9 @@ pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Fault
     let sources = gather(path, text, &mut Disk)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     // All that is wrong with settings keeps the parts from being made: where these are there, nothing is read again.
-    let Err(mut of_parts) = assemble(&sources, folder, host, &KeptParts::default()) else { return Ok(Faults::default()) };
+    let Err(mut of_parts) = assemble(&sources, folder, host, &KeptParts::default()) else {
+        return Ok(Faults::default());
+    };
     let tables = with_tables(&sources, folder, |tables, _, problems| {
         settings_routing::check(&tables, folder, problems);
         Some(())

@@ -89,7 +89,10 @@ fn assert_shown(faults: &[Fault], text: &str) {
 fn the_examples_are_right() {
     let folder = surroundings();
     for text in EXAMPLES {
-        assert!(assemble(&sources(text), folder.path(), &ApplicationHost::default(), &KeptParts::default()).is_ok(), "{text}");
+        assert!(
+            assemble(&sources(text), folder.path(), &ApplicationHost::default(), &KeptParts::default()).is_ok(),
+            "{text}"
+        );
     }
 }
 

@@ -9,7 +9,9 @@ use std::{
 
 use serow_config::{
     SettingError,
-    options::{CertificateChoice, ForwardedChoice, ForwardingOptions, UpstreamOptions, UpstreamTlsOptions, without_options},
+    options::{
+        CertificateChoice, ForwardedChoice, ForwardingOptions, UpstreamOptions, UpstreamTlsOptions, without_options,
+    },
     paths::{resolve_server, resolve_upstream_tls},
     tables::{
         mirror::MirrorTable,
@@ -66,7 +68,14 @@ pub(crate) struct Proxying<'a> {
     /// The files of the certificates that servers are shown.
     renewed_files: Vec<PathBuf>,
     /// The upstreams that routes define themselves, by their servers.
-    nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, WrittenUpstream, Upstream)>>,
+    nameless: RefCell<BTreeMap<String, NamelessUpstream>>,
+}
+
+/// An upstream that routes define by its servers.
+struct NamelessUpstream {
+    servers: Vec<ServerRule>,
+    written: WrittenUpstream,
+    upstream: Upstream,
 }
 
 impl<'a> Proxying<'a> {
@@ -289,7 +298,7 @@ impl<'a> Proxying<'a> {
         let addresses: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
         let name = addresses.join("+");
         let mut nameless = self.nameless.borrow_mut();
-        if let Some((others, _, upstream)) = nameless.get(&name) {
+        if let Some(NamelessUpstream { servers: others, upstream, .. }) = nameless.get(&name) {
             let text =
                 "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
             return if *others == servers && upstream.settings().cgi_protocol == protocol {
@@ -303,7 +312,7 @@ impl<'a> Proxying<'a> {
         let written = WrittenUpstream(format!("{servers:?} {protocol:?}"));
         let new = || Upstream::new(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings });
         let upstream = self.kept.get(&written).copied().cloned().unwrap_or_else(new);
-        nameless.insert(name, (servers, written, upstream.clone()));
+        nameless.insert(name, NamelessUpstream { servers, written, upstream: upstream.clone() });
         Ok(upstream)
     }
 
@@ -326,7 +335,8 @@ impl<'a> Proxying<'a> {
 
     /// All of them, with how they are written.
     pub(crate) fn into_upstreams(self) -> Vec<(WrittenUpstream, Upstream)> {
-        let nameless = self.nameless.into_inner().into_values().map(|(_, written, upstream)| (written, upstream));
+        let nameless = self.nameless.into_inner().into_values();
+        let nameless = nameless.map(|NamelessUpstream { written, upstream, .. }| (written, upstream));
         self.named.into_values().chain(nameless).collect()
     }
 }

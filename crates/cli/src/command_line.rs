@@ -140,7 +140,7 @@ pub(crate) enum Command {
     Purge(PurgeArguments),
     /// List and change the servers of an upstream while the server runs.
     ///
-    /// Changes apply to the running server and are lost on the next reload, unless --persist is given.
+    /// Changes last until a reload changes the upstream or starts a new process, unless --persist is given.
     #[command(after_help = UPSTREAM_EXAMPLES)]
     Upstream(UpstreamCommandArguments),
     /// Print a line of a password file, for `basic` in a settings file: a name and the hash of a password.

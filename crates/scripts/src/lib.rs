@@ -48,9 +48,13 @@ pub use self::{
 #[cfg(feature = "lua")]
 mod lua;
 #[cfg(feature = "lua")]
-pub use self::lua::{Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, drop_stale_states, share_dictionary};
+pub use self::lua::{
+    Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, drop_stale_states, share_dictionary,
+};
 
 #[cfg(not(feature = "lua"))]
 mod missing;
 #[cfg(not(feature = "lua"))]
-pub use self::missing::{Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, drop_stale_states, share_dictionary};
+pub use self::missing::{
+    Begun, DICTIONARY_BYTES, Script, ScriptError, ScriptTest, Watched, drop_stale_states, share_dictionary,
+};

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn clones_of_values_that_are_gone_are_dropped_and_others_kept() {
         let (kept, counted) = (PerThread::new(7), Rc::new(()));
-        let gone = PerThread::new((Arc::new(PerThread::new(Rc::clone(&counted))), Rc::clone(&counted)));
+        let gone = PerThread::new((Rc::new(PerThread::new(Rc::clone(&counted))), Rc::clone(&counted)));
         gone.of_thread().0.of_thread();
         let before = kept.of_thread();
         drop_stale_clones();

@@ -16,7 +16,7 @@ from .running import Running, bench, outcome
 
 LARGE = 64 << 20
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: upgrade\r\n\r\n"
-# What may come and go without being of the changes: buffers of connections, pages of the allocator.
+# Growth that has other causes: buffers of connections, pages of the allocator.
 ROOM_BYTES = 2 << 20
 ROUTES = """
 [[map]]

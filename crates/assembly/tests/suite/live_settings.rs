@@ -122,7 +122,9 @@ fn reasons_for_another_process() {
 #[test]
 fn threads_serve_other_sites_with_the_next_request() {
     let folder = tempfile::tempdir().unwrap();
-    let text = |word: &str| format!("listen = \"127.0.0.1:0\"\n[[site]]\nroute = [{{ path = \"/\", respond = {{ body = \"{word}\" }} }}]\n");
+    let text = |word: &str| {
+        format!("listen = \"127.0.0.1:0\"\n[[site]]\nroute = [{{ path = \"/\", respond = {{ body = \"{word}\" }} }}]\n")
+    };
     let sites = |word: &str| configuration(folder.path(), &text(word), &KeptParts::default()).site;
     let live = LiveSites::new(sites("one"));
     let handler = serow_site::handler(&live, TlsPolicy::default(), 443, ClientAdmission::default());

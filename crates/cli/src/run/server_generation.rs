@@ -161,12 +161,12 @@ impl ServerGeneration {
     fn start(self) -> Result<Started, CommandError> {
         // After all that was opened before: what is left is for the workers and their connections.
         descriptors::require(self.configuration.server.descriptors_of_workers())?;
+        let sources = self.sources();
         let Self {
             configuration,
             admin,
             server,
             logs,
-            routes,
             maintenance,
             sandbox,
             file,
@@ -176,26 +176,10 @@ impl ServerGeneration {
             bans,
             certificates,
             cache_writer,
+            ..
         } = self;
-        let (fleet, counted) = (configuration.access.fleet.clone(), counted_sites(configuration.sites));
-        let Configuration { server: settings, site, upstreams, applications, reload_grace, fixed, kept, .. } =
-            configuration;
-        let sources = Sources {
-            status: server.status(),
-            log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
-            routes,
-            upstreams,
-            applications,
-            mirrors: configuration.mirrors,
-            cache: configuration.cache,
-            fleet,
-            certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
-            bans: settings.bans.clone(),
-            access: access.counts.clone(),
-            maintenance: maintenance.clone(),
-            sandbox: sandbox.to_string().into(),
-            former: Value::Null,
-        };
+        let counted = counted_sites(configuration.sites);
+        let Configuration { server: settings, site, reload_grace, fixed, kept, .. } = configuration;
         let terms = GenerationTerms {
             admin,
             admin_token: settings.admin_token,
@@ -226,6 +210,27 @@ impl ServerGeneration {
         orders.end_of_accepting = Some(server.end_of_accepting());
         let helpers = (certificates, workers, cache_writer);
         Ok(Started { server, parts, terms, orders, helpers, logs })
+    }
+
+    /// Where the numbers of its status come from.
+    fn sources(&self) -> Sources {
+        let Self { configuration, server, logs, routes, maintenance, sandbox, access, certificates, .. } = self;
+        Sources {
+            status: server.status(),
+            log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
+            routes: routes.clone(),
+            upstreams: configuration.upstreams.clone(),
+            applications: configuration.applications.clone(),
+            mirrors: configuration.mirrors.clone(),
+            cache: configuration.cache.clone(),
+            fleet: configuration.access.fleet.clone(),
+            certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
+            bans: configuration.server.bans.clone(),
+            access: access.counts.clone(),
+            maintenance: maintenance.clone(),
+            sandbox: sandbox.to_string().into(),
+            former: Value::Null,
+        }
     }
 }
 

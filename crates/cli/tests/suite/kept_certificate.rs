@@ -80,7 +80,8 @@ fn a_reload_keeps_the_certificate_and_a_check_writes_none() {
     assert!(!here.certificate().exists());
     let server = Running::of(here.with_state(serow(["run".as_ref(), "-c".as_ref(), file.as_os_str()])));
     let certificate = fs::read(here.certificate()).unwrap();
-    let reloaded = serow(["reload".as_ref(), "--new-process".as_ref(), "-c".as_ref(), file.as_os_str()]).output().unwrap();
+    let reloaded =
+        serow(["reload".as_ref(), "--new-process".as_ref(), "-c".as_ref(), file.as_os_str()]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&reloaded.stdout), "generation 2 serves\n");
     assert_eq!(fs::read(here.certificate()).unwrap(), certificate);
     let answer = here.curl(&server, &here.certificate());

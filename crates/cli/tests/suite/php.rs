@@ -349,6 +349,9 @@ fn a_settings_file_needs_only_the_folder() {
     assert_eq!(server.get("/page.txt").status(), 404);
     let before = server.get("/").text().to_owned();
     let reloaded = output(["reload", "-c", file.to_str().unwrap()]);
-    assert_eq!(String::from_utf8(reloaded.stdout).unwrap(), "generation 2 serves in a new process: applications start again\n");
+    assert_eq!(
+        String::from_utf8(reloaded.stdout).unwrap(),
+        "generation 2 serves in a new process: applications start again\n"
+    );
     assert_ne!(server.get("/").text(), before);
 }

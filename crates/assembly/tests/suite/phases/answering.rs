@@ -35,7 +35,8 @@ impl Answering {
         let Configuration { server, site, access, applications, .. } = configuration;
         let checker = access.passwords.as_ref().map(|queue| PasswordChecker::start(queue).unwrap());
         let providers = ProviderThread::start(access.logins).unwrap();
-        let handler = serow_site::handler(&LiveSites::new(site), TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
+        let handler =
+            serow_site::handler(&LiveSites::new(site), TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
         let way = if is_connected {
             Way::Connect(Box::new(Connections::new(Listener::start(server.server, handler))))
         } else {

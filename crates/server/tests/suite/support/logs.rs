@@ -36,7 +36,11 @@ pub(crate) fn logged_since(text: &str) -> Vec<String> {
     });
     let lines = LINES.lock().unwrap();
     let of_this_test = lines.iter().filter(|(writer, _)| may_serve_this_test(*writer));
-    of_this_test.flat_map(|(_, written)| written.lines()).filter(|line| line.contains(text)).map(str::to_owned).collect()
+    of_this_test
+        .flat_map(|(_, written)| written.lines())
+        .filter(|line| line.contains(text))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The entries that an access log has recorded.
