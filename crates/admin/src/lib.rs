@@ -16,12 +16,14 @@
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
 //! | commands for maintenance | `maintenance_command.rs` |
+//! | settings files that are added to a server | `added_settings.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
 //! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
+mod added_settings;
 mod application_metrics;
 mod application_table;
 mod applications;
@@ -34,6 +36,7 @@ mod certificate_metrics;
 mod certificate_table;
 mod client;
 mod client_error;
+mod config_pages;
 mod counted_routes;
 mod document;
 mod endpoint;
@@ -66,10 +69,12 @@ mod upstreams;
 
 pub use self::{
     access::AccessCounts,
+    added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
+    config_pages::SharedAddedSettings,
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,
