@@ -93,11 +93,11 @@ pub(crate) fn is_content(name: &str) -> bool {
 /// Directives that act in a block around a handler that they have nothing to do with: an inherited `proxy_read_timeout` in a
 /// server without a proxy.
 const UNUSED: &[(&str, &str)] = &[
-    ("proxy_", "no request is passed to a server here, or Serow needs no such setting"),
-    ("fastcgi_", "no request is passed to php-fpm here, or Serow needs no such setting"),
-    ("uwsgi_", "no request is passed to uWSGI here, or Serow needs no such setting"),
-    ("scgi_", "no request is passed to an SCGI server here, or Serow needs no such setting"),
-    ("grpc_", "no request is passed to a gRPC server here, or Serow needs no such setting"),
+    ("proxy_", "no request is passed to a server here"),
+    ("fastcgi_", "no request is passed to php-fpm here"),
+    ("uwsgi_", "no request is passed to uWSGI here"),
+    ("scgi_", "no request is passed to an SCGI server here"),
+    ("grpc_", "no request is passed to a gRPC server here"),
     ("gzip", "Serow compresses text by default"),
     ("brotli", "Serow compresses text by default"),
     ("zstd", "Serow compresses text by default"),

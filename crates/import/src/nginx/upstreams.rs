@@ -44,7 +44,7 @@ impl Need {
     }
 
     /// Whether there are none.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 }
