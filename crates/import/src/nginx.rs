@@ -3,6 +3,7 @@
 mod catalog;
 mod condition;
 mod content;
+mod distribution;
 mod flow;
 mod handler;
 mod import;
