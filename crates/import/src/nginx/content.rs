@@ -225,8 +225,7 @@ impl<'tree> Content<'_, 'tree> {
         let server = flow.position.server;
         let folder = Some(server.files_of(settings)).filter(|folder| !folder.is_alias);
         let folder = folder.map(|folder| flow.position.filled(&folder.path));
-        let folder = folder.as_ref().and_then(Text::literal);
-        let (Some(folder), Ok(slash)) = (folder, Pattern::new("/$", false)) else { return };
+        let (Some(folder), Ok(slash)) = (folder.as_ref(), Pattern::new("/$", false)) else { return };
         if access::restriction(&flow.position, settings) == Restriction::Other {
             // The route that looks for the location again would pass by the access control of this one.
             return;
@@ -236,6 +235,22 @@ impl<'tree> Content<'_, 'tree> {
         if names.is_empty() {
             names.push("index.html");
         }
+        let Some(folder) = folder.literal() else {
+            let folder = flow.position.variables.resolve(folder, Use::Message).unwrap_or_default();
+            if folder.leading().starts_with('/') {
+                // Serow's own redirect would name the path below the folder that it has.
+                let path = format!("{}${{uri}}/", folder.written().trim_end_matches('/'));
+                if !self.append_slash(flow, settings, matching, "/[^/]+$", path) && !self.location.is_exact() {
+                    let why = "the redirect of a folder to its slash has the path below the folder without variables";
+                    flow.position.notes().differs(self.directive(), why);
+                }
+            }
+            if names.iter().any(|name| server.has_location_for_index(name, self.scope())) {
+                let why = "an index file below a folder with variables keeps the settings of this location";
+                server.notes().differs(self.directive(), why);
+            }
+            return;
+        };
         let mut before: Vec<String> = Vec::new();
         for name in names.iter().filter(|name| !name.contains(['$', '/'])) {
             let file = format!("{}${{uri}}{name}", folder.trim_end_matches('/'));
@@ -247,20 +262,29 @@ impl<'tree> Content<'_, 'tree> {
                 let patterns = [vec![file.clone()], before.clone()].concat();
                 let folders = folders.and(matching::Condition::unnamed("file", patterns));
                 flow.push(Route::restarting(folders, format!("${{uri}}{name}")), self.directive());
-                self.append_slash(flow, settings, matching, format!("{}${{uri}}/{name}", folder.trim_end_matches('/')));
+                let path = format!("{}${{uri}}/{name}", folder.trim_end_matches('/'));
+                // Only for names without a dot: the others are files, for which nothing is looked up.
+                self.append_slash(flow, settings, matching, "/[^/.]+$", path);
             }
             before.push(format!("!{file}"));
         }
     }
 
-    /// A redirect to the slash of a folder whose index is this file: Serow does not know it as one that the folder has.
-    fn append_slash(&self, flow: &mut Flow<'_, 'tree>, settings: &Rc<Scope<'tree>>, matching: &Match, index: String) {
-        // Only for names without a dot: the others are files, for which nothing is looked up.
-        let folders = Pattern::new("/[^/.]+$", false).ok().and_then(|name| matching.and_expression(&name));
-        if let Some(folders) = folders.filter(|_| self.location.kind.takes_folders()) {
-            let folders = folders.and(matching::Condition::unnamed("file", vec![index]));
-            flow.push_handler(&folders, settings, &Handler::redirecting("${uri}/", 301), self.directive());
-        }
+    /// A redirect to the slash of a folder whose index is this file, or which this folder is: Serow does not know it as one that
+    /// the folder has. Whether there is one.
+    fn append_slash(
+        &self,
+        flow: &mut Flow<'_, 'tree>,
+        settings: &Rc<Scope<'tree>>,
+        matching: &Match,
+        names: &str,
+        path: String,
+    ) -> bool {
+        let folders = Pattern::new(names, false).ok().and_then(|name| matching.and_expression(&name));
+        let Some(folders) = folders.filter(|_| self.location.kind.takes_folders()) else { return false };
+        let folders = folders.and(matching::Condition::unnamed("file", vec![path]));
+        flow.push_handler(&folders, settings, &Handler::redirecting("${uri}/", 301), self.directive());
+        true
     }
 
     /// The folder of the location as files.
@@ -273,7 +297,10 @@ impl<'tree> Content<'_, 'tree> {
         let mut handler = Handler::new(HandlerKind::Files, Table::default());
         let own = position.server.set_folder(self.location, settings, &position.variables, &mut handler.table)?;
         policies::files::set(position.server, settings, &mut handler.table);
-        handler.rewrite = rewrite.or(own);
+        handler.rewrite = match (rewrite, own.as_ref().and_then(|own| own.strip_suffix("$uri"))) {
+            (Some(rewrite), Some(folder)) => Some(format!("{folder}{rewrite}")),
+            (rewrite, _) => rewrite.or(own),
+        };
         Ok(handler)
     }
 

@@ -162,7 +162,7 @@ fn php<'tree>(
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
         }
         (Some(_), _) => {
-            position.server.set_folder(location, settings, &position.variables, &mut table)?;
+            set_folder(position, location, settings, &mut table)?;
         }
         (None, Some(start)) => table.set("root", start.as_str()),
         (None, None) => return Err("there is no `root` for the scripts".to_owned()),
@@ -181,6 +181,18 @@ fn php<'tree>(
     Ok(Handler { table, ..Handler::passing(HandlerKind::Php, "fastcgi") })
 }
 
+fn set_folder<'tree>(
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
+    settings: &Scope<'tree>,
+    table: &mut Table,
+) -> Result<(), String> {
+    match position.server.set_folder(location, settings, &position.variables, table)? {
+        None => Ok(()),
+        Some(_) => Err("a folder of scripts has no variables in its path: write a route for each".to_owned()),
+    }
+}
+
 /// The handler of a location that has one script for all its requests.
 fn fixed<'tree>(
     position: &Position<'_, 'tree>,
@@ -197,7 +209,7 @@ fn fixed<'tree>(
     };
     let script = match folder.as_ref().and_then(|folder| below(&folder.path)) {
         Some(script) => {
-            position.server.set_folder(location, settings, &position.variables, &mut table)?;
+            set_folder(position, location, settings, &mut table)?;
             script
         }
         None => {
