@@ -121,7 +121,7 @@ fn passing(family: &str, directive: &str) -> Option<(String, String)> {
     Some((text, format!("{family}_{name}")))
 }
 
-/// What acts on requests that are passed is translated, or the report says why not. `SEROW_WRITE=1` writes the file instead.
+/// Each directive that acts on passed requests is translated, or the report says why not. `SEROW_WRITE=1` writes the file instead.
 #[test]
 fn each_directive_of_passed_requests_has_an_outcome() {
     let written = fs::read_to_string("tests/families.txt").unwrap();
@@ -152,6 +152,19 @@ fn each_directive_of_passed_requests_has_an_outcome() {
         fs::write("tests/families.txt", &made).unwrap();
     }
     assert_eq!(made, fs::read_to_string("tests/families.txt").unwrap());
+}
+
+#[test]
+fn a_block_that_is_lost_is_one_line() {
+    let text =
+        "http { server { listen 80; } }\nstream {\n  upstream a { server b; }\n  server { listen 1; }\n}\nmail { }\n";
+    let files = [("n", text.as_bytes())];
+    let imported = serow_import::nginx(Path::new("n"), Path::new("/"), &Named(&files)).unwrap();
+    let report = imported.report.to_string();
+    let expected = "Not translated:\n  n:2: stream (and 4 in it)\n      Serow passes HTTP on, not TCP and UDP\n  n:6: mail\n      \
+                    Serow speaks HTTP only\n\n";
+    assert!(report.starts_with(expected), "{report}");
+    assert_eq!(imported.report.counts()[3], 6);
 }
 
 #[test]

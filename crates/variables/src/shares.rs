@@ -16,7 +16,7 @@ impl Shares {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// A share that is not written as one, and a sum over 100 %.
     pub(crate) fn push(&mut self, share: &str, result: Text) -> Result<(), String> {
         let part = hundredths(share).ok_or_else(|| {
             format!("{share:?} is not a share: write it as in \"12.5%\", with two decimal places at most")

@@ -77,11 +77,11 @@ pub(super) fn geo(directive: &Directive, variables: &Variables, notes: &Notes) -
             networks.push((network, value, line));
         }
     }
-    // nginx takes texts that are no address for 255.255.255.255.
+    // nginx takes texts without an address for 255.255.255.255.
     let others =
         networks.iter().filter(|(network, value, _)| has_last(network) && default.unwrap_or_default() != *value);
     for (_, _, line) in others.filter(|_| source.is_some()) {
-        notes.differs(line, "it is not for texts that are no address: these have the default");
+        notes.differs(line, "it is not for texts without an address: these have the default");
     }
     let networks = networks.into_iter().map(|(network, value, _)| (network, Value::Text(fixed(value))));
     table.set("networks", Value::Table(networks.collect()));
