@@ -1,5 +1,6 @@
 //! The meaning of nginx's directives, in Serow's settings.
 
+mod candidates;
 mod catalog;
 mod condition;
 mod content;

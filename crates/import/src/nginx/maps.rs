@@ -1,4 +1,4 @@
-//! `map`, `geo` and `split_clients`: variables that depend on others.
+//! `map`, and the others that make variables which depend on others.
 
 use std::collections::{HashMap, HashSet};
 
