@@ -113,7 +113,12 @@ fn passing(family: &str, directive: &str) -> Option<(String, String)> {
     }
     let with =
         if name.starts_with("cache_") || name == "no_cache" { format!("{family}_cache zone;") } else { String::new() };
-    let address = if family == "proxy" { "http://127.0.0.1:9000" } else { "127.0.0.1:9000" };
+    let address = match family {
+        "proxy" if name.starts_with("ssl_") => "https://127.0.0.1:9000",
+        "grpc" if name.starts_with("ssl_") => "grpcs://127.0.0.1:9000",
+        "proxy" => "http://127.0.0.1:9000",
+        _ => "127.0.0.1:9000",
+    };
     let text = format!(
         "http {{ server {{ listen 80; server_name a.test; error_page 502 /x; location {location} {with} {family}_pass {address}; \
          {family}_{directive}; }} }} }}"

@@ -1,6 +1,6 @@
 //! `split_clients` and `geo`: values of shares of all texts, and of networks.
 
-use std::net::Ipv4Addr;
+use std::{collections::HashSet, net::Ipv4Addr};
 
 use serow_nginx_syntax::directive::Directive;
 
@@ -53,30 +53,32 @@ pub(super) fn split_clients(directive: &Directive, variables: &Variables, notes:
 pub(super) fn geo(directive: &Directive, variables: &Variables, notes: &Notes) -> Result<Table, String> {
     let source = directive.word(0).filter(|_| directive.words.len() == 2);
     let mut table = looking_up(source.unwrap_or("$remote_addr"), variables)?;
-    let (mut networks, mut default) = (Vec::<(String, &str, &Directive)>::new(), None);
+    let (mut networks, mut default) = (Vec::<(String, Option<(&str, &Directive)>)>::new(), None);
     for line in directive.children() {
         let (name, value) = (line.name(), line.word(0).unwrap_or_default());
-        if name == "default" {
-            default = Some(value);
-            // It is for all addresses, and of equal networks, the last counts.
-            networks.retain(|(other, ..)| !["0.0.0.0/0", "::/0"].contains(&other.as_str()));
-            continue;
-        }
-        if ["ranges", "proxy", "proxy_recursive"].contains(&name) {
-            return Err(match name {
-                "ranges" => "Serow compares networks, not ranges of addresses".to_owned(),
-                _ => "the trusted proxies are those of the whole server: `trust`".to_owned(),
-            });
-        }
-        let key = if name == "delete" { value } else { name };
-        let network = network(key).filter(|network| !network.starts_with("::ffff:"));
-        let network = network.ok_or_else(|| format!("{key} is not a network"))?;
-        // Of equal ones, the last counts.
-        networks.retain(|(other, ..)| *other != network);
-        if name != "delete" {
-            networks.push((network, value, line));
+        match name {
+            "default" => {
+                default = Some(value);
+                // It takes the place of these networks.
+                networks.extend(["0.0.0.0/0", "::/0"].map(|all| (all.to_owned(), None)));
+            }
+            "ranges" => return Err("Serow compares networks, not ranges of addresses".to_owned()),
+            "proxy" | "proxy_recursive" => {
+                return Err("the trusted proxies are those of the whole server: `trust`".to_owned());
+            }
+            "delete" => networks.push((geo_network(value)?, None)),
+            _ => networks.push((geo_network(name)?, Some((value, line)))),
         }
     }
+    // Of equal ones, the last counts.
+    let mut known = HashSet::new();
+    networks.reverse();
+    networks.retain(|(network, _)| known.insert(network.clone()));
+    let networks: Vec<(String, &str, &Directive)> = networks
+        .into_iter()
+        .rev()
+        .filter_map(|(network, line)| line.map(|(value, line)| (network, value, line)))
+        .collect();
     // nginx takes texts without an address for 255.255.255.255.
     let others =
         networks.iter().filter(|(network, value, _)| has_last(network) && default.unwrap_or_default() != *value);
@@ -87,6 +89,11 @@ pub(super) fn geo(directive: &Directive, variables: &Variables, notes: &Notes) -
     table.set("networks", Value::Table(networks.collect()));
     table.set_some("default", default.filter(|default| !default.is_empty()).map(fixed));
     Ok(table)
+}
+
+fn geo_network(text: &str) -> Result<String, String> {
+    let network = network(text).filter(|network| !network.starts_with("::ffff:"));
+    network.ok_or_else(|| format!("{text} is not a network"))
 }
 
 /// Whether a network has the address 255.255.255.255.

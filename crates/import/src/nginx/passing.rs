@@ -1,6 +1,6 @@
 //! Directives that each kind of `…_pass` has under a name of its own: `proxy_hide_header`, `fastcgi_hide_header`.
 
-use super::{position::Position, scope::Scope, text::is_field_name};
+use super::{handler::Handler, position::Position, scope::Scope, text::is_field_name};
 use crate::settings::{table::Table, value::Value};
 
 /// Those that change requests or responses, with the values that Serow's behaviour has, and what it does otherwise.
@@ -40,16 +40,13 @@ const NEEDLESS: &[(&[&str], &str)] = &[
     (&["split_path_info", "index"], "Serow splits the paths of scripts itself"),
 ];
 
-/// Those that the settings of an upstream have if the connection has TLS.
-const OF_TLS: &[&str] = &["ssl_verify", "ssl_trusted_certificate", "ssl_certificate", "ssl_certificate_key"];
-
 const ON: &[&str] = &["on"];
 const OFF: &[&str] = &["off"];
 
 /// Notes the directives that act on requests of a family, and that nothing else has read. One that nothing is known about is
 /// lost.
-pub(super) fn note_rest(position: &Position<'_, '_>, settings: &Scope<'_>, family: &str) {
-    let notes = position.notes();
+pub(super) fn note_rest(position: &Position<'_, '_>, settings: &Scope<'_>, handler: &Handler) {
+    let (notes, family) = (position.notes(), handler.family);
     for directive in settings.beginning_with(&format!("{family}_")) {
         let name = &directive.name()[family.len() + 1..];
         if ["buffering", "request_buffering", "cache_path"].contains(&name) {
@@ -57,7 +54,9 @@ pub(super) fn note_rest(position: &Position<'_, '_>, settings: &Scope<'_>, famil
         }
         let value = directive.word(0).unwrap_or_default();
         let fits = |pattern: &&str| pattern.strip_suffix('*').map_or(name == *pattern, |start| name.starts_with(start));
-        if let Some((_, usual, why)) = DIFFERING.iter().find(|(known, ..)| *known == name) {
+        if name.starts_with("ssl_") && !handler.has_tls {
+            notes.no_line(directive, "the connection to this server has no TLS");
+        } else if let Some((_, usual, why)) = DIFFERING.iter().find(|(known, ..)| *known == name) {
             match usual.contains(&value) {
                 true => notes.no_line(directive, "it is the default"),
                 false => notes.differs(directive, *why),
@@ -74,8 +73,6 @@ pub(super) fn note_rest(position: &Position<'_, '_>, settings: &Scope<'_>, famil
                 true => notes.lost(directive, "clients never get fields X-Accel-…, which are for the server in front"),
                 false => notes.no_line(directive, "Serow passes on all fields but X-Accel-…"),
             }
-        } else if OF_TLS.contains(&name) && !notes.has(directive) {
-            notes.no_line(directive, "the connection to this server has no TLS");
         } else if !notes.has(directive) {
             notes.lost(directive, "Serow has nothing like it");
         }

@@ -42,7 +42,7 @@ pub(super) fn set<'tree>(
     compression(server, settings, &handler, table);
     logs::set(position, settings, table);
     if !handler.family.is_empty() {
-        passing::note_rest(position, settings, handler.family);
+        passing::note_rest(position, settings, &handler);
     }
     if denies_all(table) {
         handler = Handler::responding(403);

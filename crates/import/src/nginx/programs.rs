@@ -114,7 +114,7 @@ fn handler<'tree>(
         false => {
             let mut handler = Handler::passing(HandlerKind::Proxy, protocol);
             let address = format!("http://{address}");
-            let mut need = Need::of(position.server.import, settings, &address, protocol);
+            let mut need = Need::of(position.server.import, settings, &handler);
             need.set("protocol", protocol);
             position.server.import.set_server(&address, need, &mut handler.table)?;
             passing::hide_fields(position, settings, protocol, &mut handler.table);
@@ -241,7 +241,7 @@ fn set_servers<'tree>(
     table: &mut Table,
 ) -> Result<(), String> {
     let url = format!("http://{address}");
-    let mut need = Need::of(position.server.import, settings, &url, "fastcgi");
+    let mut need = Need::of(position.server.import, settings, &Handler::passing(HandlerKind::Php, "fastcgi"));
     match position.server.import.is_upstream(address) || !need.is_empty() {
         true => {
             need.set("protocol", "fastcgi");

@@ -133,7 +133,8 @@ fn handler<'tree>(
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
     let mut handler = Handler::passing(HandlerKind::Proxy, family(address));
-    let need = Need::of(position.server.import, settings, address, handler.family);
+    handler.has_tls = address.starts_with("https://") || address.starts_with("grpcs://");
+    let need = Need::of(position.server.import, settings, &handler);
     position.server.import.set_server(address, need, &mut handler.table)?;
     match rewrite {
         // With `rewrite … break`, the path of `proxy_pass` does not count.
