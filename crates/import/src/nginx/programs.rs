@@ -29,9 +29,10 @@ pub(super) fn handlers<'tree>(
     let address = position.filled(pass.word(0).unwrap_or_default());
     let mut handlers = Vec::new();
     for (matching, address) in proxying::addresses(position, matching, &address)? {
+        let address = address.trim_start_matches("uwsgi://");
         let pages = Script::of(position, settings, pass).pages(&matching);
         for matching in pages.unwrap_or_else(|| vec![matching]) {
-            let handler = handler(position, location, (pass, &address), settings, &matching, rewrite.clone())?;
+            let handler = handler(position, location, (pass, address), settings, &matching, rewrite.clone())?;
             handlers.push((matching, handler));
         }
     }
