@@ -15,7 +15,7 @@ START = "daemon off; master_process off; error_log stderr emerg; pid {work}/ngin
 PATHS = "".join(f"    {name}_temp_path {{work}}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 DISTRIBUTED = """server {{
     listen 127.0.0.1:{port}; server_name distributed.test;
-    location / {{ add_header X-Variant "<$variant>"; add_header X-Place "<$place>"; return 200 "answer 0"; }}
+    location / {{ add_header X-Variant "<$variant>"; add_header X-Place "<$place>"; add_header X-Range "<$range>"; return 200 "answer 0"; }}
 }}
 """
 # Remarks of the report that explain a difference.

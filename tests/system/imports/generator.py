@@ -20,6 +20,7 @@ PATHS = ["/", "/a", "/a/", "/ab", "/abc", "/a/b", "/a/b/", "/a/1.x", "/a/b/3.y",
 DISTRIBUTIONS = """    split_clients "$http_x_key~" $variant { 10% one; 0.5% ""; 33.33% $two; 12.05% three; * 0; }
     geo $http_x_key $place { default none; 10.0.0.0/8 office; 10.1.0.0/16 lab; 10.1.2.3 0; 192.0.0.0/3 ""; 2001:db8::/32 lab; 2001:db8::1 six; ::/1 low;
         172.16.0.0/12 gone; delete 172.16.0.0/12; }
+    geo $http_x_key $range { ranges; default none; 0.0.0.0-2.0.0.255 low; 10.0.0.1-10.1.2.3 ten; 10.1.2.4-10.1.2.4 one; 200.0.0.0-254.0.0.1 high; }
 """
 
 
