@@ -106,9 +106,8 @@ impl AddedSettings {
     /// All that are in effect, in JSON.
     #[must_use]
     pub fn list(&self) -> Value {
-        let file = |(name, text): (&String, &String)| {
-            json!({ "name": name, "etag": entity_tag(text), "bytes": text.len() })
-        };
+        let file =
+            |(name, text): (&String, &String)| json!({ "name": name, "etag": entity_tag(text), "bytes": text.len() });
         json!({ "files": self.files.iter().map(file).collect::<Vec<_>>() })
     }
 

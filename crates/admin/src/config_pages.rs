@@ -122,7 +122,8 @@ fn precondition(request: &Request) -> Result<Precondition, Response> {
     }
 }
 
-const NAME: &str = "PUT and DELETE are for /config/NAME: letters, digits and . - _, no dot at the start, 100 bytes at most";
+const NAME: &str =
+    "PUT and DELETE are for /config/NAME: letters, digits and . - _, no dot at the start, 100 bytes at most";
 
 const CONDITION: &str = "write If-Match with the ETag of GET, or *; or If-None-Match: * for a new file";
 
@@ -181,7 +182,10 @@ mod tests {
             (&[("If-Match", "*"), ("If-None-Match", "*")], Err(400)),
         ] {
             let change = read_change("a", fields);
-            assert_eq!(change.map(|change| (change.precondition, change.text)), expected.map(|it| (it, Some("text".to_owned()))));
+            assert_eq!(
+                change.map(|change| (change.precondition, change.text)),
+                expected.map(|it| (it, Some("text".to_owned())))
+            );
         }
     }
 }

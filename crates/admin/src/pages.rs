@@ -310,7 +310,8 @@ const STOPPING: &str = "the server is stopping";
 
 const WITHOUT_TOKEN: &str = "over TCP, changes need a token: give the server --admin-token-file, or a unix socket";
 
-const ONLY_BY_SOCKET: &str = "added settings files are read and changed by the unix socket only: they can name programs to run";
+const ONLY_BY_SOCKET: &str =
+    "added settings files are read and changed by the unix socket only: they can name programs to run";
 
 const WITHOUT_FILE: &str = "only 'serow run' has settings files";
 

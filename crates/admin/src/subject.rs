@@ -9,8 +9,9 @@ use serow_processes::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess};
 
 use super::{
-    ban_command::BanCommand, cache_inquiry::CacheInquiry, config_pages::SharedAddedSettings, maintenance_command::MaintenanceCommand,
-    purge_command::PurgeCommand, server_command::ServerCommand, sources::Sources, total,
+    ban_command::BanCommand, cache_inquiry::CacheInquiry, config_pages::SharedAddedSettings,
+    maintenance_command::MaintenanceCommand, purge_command::PurgeCommand, server_command::ServerCommand,
+    sources::Sources, total,
 };
 
 /// The server or master that an admin endpoint reports on and controls.

@@ -67,7 +67,9 @@ pub fn gather_added(sources: &mut Sources, added: AddedFiles) -> Vec<Fault> {
         let start = sources.add(&name, text);
         faults.extend(include.map(|span| Fault {
             span: Some(start + span.start..start + span.end),
-            text: format!("`{KEY}` belongs to files of the disk: an added file has [[site]], [[upstream]], [[map]] and [[limit]]"),
+            text: format!(
+                "`{KEY}` belongs to files of the disk: an added file has [[site]], [[upstream]], [[map]] and [[limit]]"
+            ),
         }));
     }
     faults

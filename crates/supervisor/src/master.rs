@@ -43,7 +43,9 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use self::driver::Driver;
 pub use self::{
-    control::{ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess},
+    control::{
+        ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess,
+    },
     messages::{AdminPlace, WantedListener},
     parent::{Adoption, FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
     shared_state::SharedState,

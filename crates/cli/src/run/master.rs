@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::Address;
 use serow_admin::{
-    AddedSettings, AdminEndpoint, ChangeRefusal, MaintenanceCommand, ServerCommand, SettingsChange, SharedAddedSettings,
-    Subject,
+    AddedSettings, AdminEndpoint, ChangeRefusal, MaintenanceCommand, ServerCommand, SettingsChange,
+    SharedAddedSettings, Subject,
 };
 use serow_config::{Source, values::AdminAddress};
 use serow_net::process::forbid_tracing;

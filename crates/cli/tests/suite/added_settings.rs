@@ -1,12 +1,6 @@
 //! Settings files that are added to a server while it serves, by the admin socket.
 
-use std::{
-    fs,
-    io::Write,
-    os::unix::net::UnixStream,
-    path::Path,
-    process::Command,
-};
+use std::{fs, io::Write, os::unix::net::UnixStream, path::Path, process::Command};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

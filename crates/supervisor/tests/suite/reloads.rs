@@ -13,8 +13,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serow_supervisor::master::{
-    self, AdminPlace, Adoption, ChangeError, Changed, Control, Duties, Events, GenerationTerms, MasterSettings, Orders, Parent,
-    ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
+    self, AdminPlace, Adoption, ChangeError, Changed, Control, Duties, Events, GenerationTerms, MasterSettings, Orders,
+    Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -114,9 +114,11 @@ fn change_settings(requests: &Requests) {
     fs::write(requests.folder.join("full"), "").unwrap();
     assert_eq!(change(json!("adopt seven")), Err(ChangeError::NotKept("the disk is full".to_owned())));
     fs::remove_file(requests.folder.join("full")).unwrap();
-    let is_back = (0..1000).any(|_| text().as_deref() == Some("adopt six") || {
-        thread::sleep(Duration::from_millis(10));
-        false
+    let is_back = (0..1000).any(|_| {
+        text().as_deref() == Some("adopt six") || {
+            thread::sleep(Duration::from_millis(10));
+            false
+        }
     });
     assert!(is_back && file() == "adopt six");
     // Changes at the same time are made one after the other.
