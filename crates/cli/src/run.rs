@@ -6,6 +6,7 @@
 //! | as which program | `run/program.rs` |
 //! | a generation reads the file, gets its sockets, serves | `run/server_generation.rs` |
 //! | it opens sockets, and gives up its rights one after the other | `run/sockets.rs`, `run/rights.rs` |
+//! | it warns of what the settings probably do not mean | `run/warnings.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
 //! | it serves with other settings, as far as one process can | `run/live_settings.rs`, `run/access_threads.rs` |
@@ -20,6 +21,7 @@ mod rights;
 mod server_generation;
 mod shared_bans;
 mod sockets;
+mod warnings;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use serow_proxy::BackgroundTasks;
 use serow_site::LiveSites;
 use serow_supervisor::master::Adoption;
 
-use super::{access_threads::AccessThreads, server_generation::warn_of_settings};
+use super::{access_threads::AccessThreads, warnings::Warnings};
 use crate::{application_host::application_host, command_error::CommandError, sandbox::SandboxState};
 
 /// The settings that a process serves with.
@@ -23,6 +23,7 @@ pub(super) struct LiveSettings {
     pub(super) file: PathBuf,
     pub(super) fixed: FixedParts,
     pub(super) kept: KeptParts,
+    pub(super) warnings: Warnings,
     /// Whether the process can open only the files that it needs.
     pub(super) sandbox: SandboxState,
     pub(super) tls_files: TlsFiles,
@@ -99,7 +100,7 @@ impl LiveSettings {
         let mut parts = self.parts.lock();
         let ExchangedParts { sources, threads } = &mut *parts;
         let threads = threads.as_mut().ok_or("the server is stopping")?;
-        warn_of_settings(&configuration);
+        self.warnings.replace(&configuration);
         let failed = |error| CommandError::system(error).message();
         ServerCommand::apply_overrides(overrides, &configuration.upstreams);
         threads.background_tasks.replace(configuration.upstreams.clone()).map_err(failed)?;

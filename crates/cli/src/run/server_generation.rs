@@ -7,13 +7,12 @@ use std::{
     thread,
 };
 
-use rustix::process::geteuid;
 use serde_json::Value;
 use serow::{BoundServer, RunningServer};
 use serow_access_log::{AccessLogs, ClientRules, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
-use serow_assembly::{Configuration, Encryption, ServedFolder, open_to_changes};
+use serow_assembly::{Configuration, Encryption};
 use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
@@ -26,6 +25,7 @@ use super::{
     live_settings::{LiveSettings, SharedParts},
     orders::ServerOrders,
     rights::{Opened, Privileged, Sandboxed},
+    warnings::Warnings,
 };
 use crate::{
     announcement,
@@ -65,6 +65,8 @@ struct ServerGeneration {
     routes: CountedRoutes,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
+    /// The warnings about its settings.
+    warnings: Warnings,
     /// The settings file.
     file: PathBuf,
     /// The background tasks of upstreams: health checks and name lookups.
@@ -108,7 +110,8 @@ impl ServerGeneration {
     ) -> Result<Self, String> {
         let Sandboxed { opened, sandbox } = sandboxed;
         let Opened { mut configuration, admin, server, certificates, keys, server_number } = opened;
-        warn_of_settings(&configuration);
+        let mut warnings = Warnings::default();
+        warnings.replace(&configuration);
         // By the user, who will have to open them again.
         let (rules, clients) = (mem::take(&mut configuration.logs), configuration.server.clients.clone());
         let logs = AccessLogs::open(rules, clients).map_err(|error| log_problem(CommandError::from(error)))?;
@@ -136,6 +139,7 @@ impl ServerGeneration {
             routes,
             maintenance,
             sandbox,
+            warnings,
             file: file.to_owned(),
             background_tasks,
             workers,
@@ -169,6 +173,7 @@ impl ServerGeneration {
             logs,
             maintenance,
             sandbox,
+            warnings,
             file,
             background_tasks,
             workers,
@@ -190,7 +195,16 @@ impl ServerGeneration {
         };
         let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);
-        let live = LiveSettings { file, fixed, kept, sandbox, tls_files, sites: sites.clone(), parts: parts.clone() };
+        let live = LiveSettings {
+            file,
+            fixed,
+            kept,
+            warnings,
+            sandbox,
+            tls_files,
+            sites: sites.clone(),
+            parts: parts.clone(),
+        };
         let mut orders = ServerOrders {
             stopper: server.stopper(),
             end_of_accepting: None,
@@ -293,23 +307,6 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
         });
         loaded.collect()
     })
-}
-
-/// Warns of folders that this user cannot read, or that others change, and of what the settings probably do not mean.
-pub(super) fn warn_of_settings(configuration: &Configuration) {
-    for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
-        tracing::warn!("{unreadable}");
-    }
-    if let Some(warning) = open_to_changes(&configuration.folders, &configuration.server.listeners) {
-        tracing::warn!("{warning}");
-    }
-    configuration.notes.iter().for_each(|note| tracing::warn!("{note}"));
-    if geteuid().is_root() && !configuration.applications.is_empty() {
-        tracing::warn!(
-            "applications run as root, since there is no `user`: write the name of another user at the top of the file, as in \
-             user = \"www-data\""
-        );
-    }
 }
 
 fn counted_sites(count: usize) -> String {
