@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serow_config::AddedFiles;
 
-/// The added files, and the change that is proposed, if one is.
+/// The added files, and the changes that are proposed.
 #[derive(Debug, Default)]
 pub struct AddedSettings {
     /// Where they are kept; why they cannot be, if there is no folder.
     folder: Option<PathBuf>,
     files: BTreeMap<String, String>,
-    proposed: Option<SettingsChange>,
+    proposed: Vec<SettingsChange>,
 }
 
 /// A change of an added file.
@@ -75,26 +75,36 @@ impl AddedSettings {
         };
         for entry in entries.into_iter().flatten() {
             let path = entry?.path();
+            if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
+                // Of a change that was not acknowledged before the end.
+                let _ = fs::remove_file(&path);
+            }
             let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(SUFFIX));
             if let Some(name) = name.filter(|name| is_name(name)) {
                 let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
                 files.insert(name.to_owned(), fs::read_to_string(&path).map_err(named)?);
             }
         }
-        Ok(Self { folder, files, proposed: None })
+        Ok(Self { folder, files, proposed: Vec::new() })
     }
 
-    /// The texts by their names, with the proposed change.
+    /// The texts by their names, with the proposed changes.
     #[must_use]
     pub fn texts(&self) -> AddedFiles {
         let mut files = self.files.clone();
-        if let Some(SettingsChange { name, text, .. }) = &self.proposed {
+        for SettingsChange { name, text, .. } in &self.proposed {
             match text {
                 Some(text) => drop(files.insert(name.clone(), text.clone())),
                 None => drop(files.remove(name)),
             }
         }
         files
+    }
+
+    /// A text with the proposed changes.
+    fn proposed_text(&self, name: &str) -> Option<&String> {
+        let proposed = self.proposed.iter().rev().find(|change| change.name == name);
+        proposed.map_or_else(|| self.files.get(name), |change| change.text.as_ref())
     }
 
     /// A file that is in effect: its text and its entity tag.
@@ -111,7 +121,8 @@ impl AddedSettings {
         json!({ "files": self.files.iter().map(file).collect::<Vec<_>>() })
     }
 
-    /// Includes a change in [`Self::texts`] until it is kept or withdrawn. Its file is written already, under another name.
+    /// Includes a change in [`Self::texts`], after those before, until they are kept or withdrawn. Its file is written already,
+    /// under another name.
     ///
     /// # Errors
     ///
@@ -121,7 +132,7 @@ impl AddedSettings {
         if !is_name(name) {
             return Err(ChangeRefusal::Invalid(WRONG_NAME.to_owned()));
         }
-        let present = self.files.get(name);
+        let present = self.proposed_text(name);
         let version = present.map(|text| entity_tag(text));
         let is_met = match precondition {
             Precondition::None => true,
@@ -139,42 +150,46 @@ impl AddedSettings {
                 let text = format!("there are {MAX_FILES} added files: remove some, or put several sites into one");
                 return Err(ChangeRefusal::Invalid(text));
             }
-            Some(text) => self.write(name, text).map_err(|error| ChangeRefusal::NotKept(error.to_string()))?,
+            Some(text) => {
+                let number = self.proposed.len();
+                self.write(name, number, text).map_err(|error| ChangeRefusal::NotKept(error.to_string()))?;
+            }
         }
-        self.proposed = Some(change);
+        self.proposed.push(change);
         Ok(())
     }
 
-    /// Keeps the proposed change; says in JSON which version there is, and whether it is a new file.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be kept: nothing has changed then.
-    pub fn keep(&mut self) -> Result<Value, String> {
-        let Some(SettingsChange { name, text, .. }) = self.proposed.take() else { return Ok(Value::Null) };
-        let named = |error: io::Error| format!("the change cannot be kept: {error}");
+    /// Keeps the proposed changes; for each it says in JSON which version there is, and whether it is a new file, or why it
+    /// cannot be kept.
+    pub fn keep(&mut self) -> Vec<Result<Value, String>> {
+        let proposed = std::mem::take(&mut self.proposed);
+        let kept = proposed.into_iter().enumerate().map(|(number, change)| self.keep_one(number, change));
+        kept.map(|kept| kept.map_err(|error| format!("the change cannot be kept: {error}"))).collect()
+    }
+
+    fn keep_one(&mut self, number: usize, change: SettingsChange) -> io::Result<Value> {
+        let SettingsChange { name, text, .. } = change;
         let Some(text) = text else {
-            self.remove(&name).map_err(named)?;
+            self.remove(&name)?;
             self.files.remove(&name);
             return Ok(json!({ "etag": null, "is_new": false }));
         };
-        let placed = self.put_in_place(&name);
-        placed.map_err(named).inspect_err(|_| self.remove_temporary(&name))?;
+        self.put_in_place(&name, number).inspect_err(|_| self.remove_temporary(&name, number))?;
         let etag = entity_tag(&text);
         let is_new = self.files.insert(name, text).is_none();
         Ok(json!({ "etag": etag, "is_new": is_new }))
     }
 
-    /// Forgets the proposed change.
+    /// Forgets the proposed changes.
     pub fn withdraw(&mut self) {
-        if let Some(SettingsChange { name, text: Some(_), .. }) = self.proposed.take() {
-            self.remove_temporary(&name);
+        for (number, SettingsChange { name, .. }) in std::mem::take(&mut self.proposed).iter().enumerate() {
+            self.remove_temporary(name, number);
         }
     }
 
-    fn remove_temporary(&self, name: &str) {
+    fn remove_temporary(&self, name: &str, number: usize) {
         if let Ok(folder) = self.folder() {
-            let _ = fs::remove_file(temporary(folder, name));
+            let _ = fs::remove_file(temporary(folder, name, number));
         }
     }
 
@@ -182,9 +197,9 @@ impl AddedSettings {
         self.folder.as_deref().ok_or_else(|| io::Error::other(WITHOUT_FOLDER))
     }
 
-    fn write(&self, name: &str, text: &str) -> io::Result<()> {
+    fn write(&self, name: &str, number: usize, text: &str) -> io::Result<()> {
         let folder = self.folder()?;
-        let path = temporary(folder, name);
+        let path = temporary(folder, name, number);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut options = OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
@@ -196,9 +211,9 @@ impl AddedSettings {
         written.map_err(named).inspect_err(|_| drop(fs::remove_file(&path)))
     }
 
-    fn put_in_place(&self, name: &str) -> io::Result<()> {
+    fn put_in_place(&self, name: &str, number: usize) -> io::Result<()> {
         let folder = self.folder()?;
-        fs::rename(temporary(folder, name), folder.join(format!("{name}{SUFFIX}")))?;
+        fs::rename(temporary(folder, name, number), folder.join(format!("{name}{SUFFIX}")))?;
         File::open(folder)?.sync_all()
     }
 
@@ -218,9 +233,9 @@ fn entity_tag(text: &str) -> String {
     format!("\"{:x}-{:016x}\"", text.len(), text.bytes().fold(0xcbf2_9ce4_8422_2325, hash))
 }
 
-/// A file that is written and not in place yet: no name of an added file begins with a dot.
-fn temporary(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!(".{name}.next"))
+/// A file that is written and not in place yet, for the proposal with this number: no name of an added file begins with a dot.
+fn temporary(folder: &Path, name: &str, number: usize) -> PathBuf {
+    folder.join(format!(".{name}.{number}"))
 }
 
 /// Whether a text can be the name of an added file, which is that of a file in the folder.
@@ -263,7 +278,7 @@ mod tests {
 
     fn make(added: &mut AddedSettings, change: SettingsChange) -> Result<Value, ChangeRefusal> {
         added.propose(change)?;
-        added.keep().map_err(ChangeRefusal::NotKept)
+        added.keep().pop().unwrap().map_err(ChangeRefusal::NotKept)
     }
 
     #[test]
@@ -276,8 +291,9 @@ mod tests {
         assert_eq!(make(&mut added, change("a", Some("3"), Precondition::Present)).unwrap()["is_new"], false);
         // Neither a change that is proposed when the server is killed, nor one that was withdrawn.
         added.propose(change("c", Some("4"), Precondition::None)).unwrap();
-        assert_eq!(added.texts().len(), 3);
+        assert_eq!((added.texts().len(), fs::read_dir(folder.path()).unwrap().count()), (3, 3));
         assert_eq!(open().texts(), BTreeMap::from([("a", "3"), ("b", "2")].map(|(a, b)| (a.to_owned(), b.to_owned()))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         added.withdraw();
         assert_eq!((added.texts().len(), fs::read_dir(folder.path()).unwrap().count()), (2, 2));
         assert_eq!(make(&mut added, change("a", None, Precondition::None)).unwrap()["etag"], Value::Null);
@@ -304,6 +320,23 @@ mod tests {
     }
 
     #[test]
+    fn changes_that_are_proposed_together_follow_one_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut added = AddedSettings::open(Some(folder.path().to_owned())).unwrap();
+        added.propose(change("a", Some("1"), Precondition::Absent)).unwrap();
+        assert_eq!(added.propose(change("a", Some("2"), Precondition::Absent)), Err(ChangeRefusal::Precondition));
+        added.propose(change("b", Some("1"), Precondition::None)).unwrap();
+        added.propose(change("a", None, Precondition::Version(vec![entity_tag("1")]))).unwrap();
+        assert_eq!(added.propose(change("a", None, Precondition::None)), Err(ChangeRefusal::Unknown));
+        added.propose(change("a", Some("3"), Precondition::Absent)).unwrap();
+        let is_new: Vec<_> = added.keep().into_iter().map(|kept| kept.unwrap()["is_new"] == true).collect();
+        assert_eq!(is_new, [true, true, false, true]);
+        let reopened = AddedSettings::open(Some(folder.path().to_owned())).unwrap();
+        assert_eq!((reopened.texts(), reopened.texts()["a"].as_str()), (added.texts(), "3"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn names_stay_in_the_folder() {
         let mut added = AddedSettings::open(None).unwrap();
         let long = "a".repeat(MAX_NAME + 1);
@@ -325,7 +358,7 @@ mod tests {
         fs::remove_file(folder.path().join("a")).unwrap();
         added.propose(change("a", Some("1"), Precondition::None)).unwrap();
         fs::remove_dir_all(folder.path().join("a")).unwrap();
-        assert!(added.keep().is_err());
+        assert!(matches!(&added.keep()[..], [Err(_)]));
         assert_eq!(added.list(), json!({ "files": [] }));
     }
 }

@@ -71,21 +71,19 @@ pub trait Duties {
     /// Why it cannot be read.
     fn settings(&mut self) -> Result<Vec<u8>, String>;
 
-    /// Has [`Self::settings`] include a change of the settings, until it is kept or withdrawn.
+    /// Has [`Self::settings`] include a change of the settings, with those that were proposed before, until they are kept or
+    /// withdrawn.
     ///
     /// # Errors
     ///
     /// Why it cannot be made, as the caller of [`Control::change`] understands it.
     fn propose(&mut self, change: &Value) -> Result<(), Value>;
 
-    /// Keeps the proposed change, which is in effect, for later starts; returns an answer for the caller.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be kept; it is withdrawn then.
-    fn keep(&mut self) -> Result<Value, String>;
+    /// Keeps the proposed changes, which are in effect, for later starts; returns an answer for the caller of each, or why it
+    /// cannot be kept, and is withdrawn, in the order in which they were proposed.
+    fn keep(&mut self) -> Vec<Result<Value, String>>;
 
-    /// Forgets the proposed change.
+    /// Forgets the proposed changes.
     fn withdraw(&mut self);
 
     /// The command of a generation; the master sets its standard input.

@@ -73,7 +73,7 @@ impl Duties for Household {
         proposed.map_err(|refusal| serde_json::to_value(refusal).unwrap_or_default())
     }
 
-    fn keep(&mut self) -> Result<Value, String> {
+    fn keep(&mut self) -> Vec<Result<Value, String>> {
         self.added.lock().keep()
     }
 

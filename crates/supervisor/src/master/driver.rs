@@ -121,7 +121,7 @@ impl<D: Duties> Driver<D> {
             if let Some(outcome) = self.act() {
                 return outcome;
             }
-            if self.begin_change() {
+            if self.begin_changes() {
                 continue;
             }
             self.answer_report();
@@ -362,7 +362,7 @@ impl<D: Duties> Driver<D> {
     }
 
     fn answer_reload(&mut self, id: u64, outcome: Result<Reloaded, String>) {
-        let Some(outcome) = self.end_change(id, outcome) else { return };
+        let Some(outcome) = self.end_changes(id, outcome) else { return };
         if let Some(answer) = self.asking.remove(&id) {
             // The asker may have gone.
             let _ = answer.send(outcome);

@@ -60,7 +60,7 @@ fn run_master(folder: &Path) {
         })
     };
     let settings = MasterSettings { pid_file: None, shared_memory: 0 };
-    master::run(&settings, TestDuties { folder: folder.to_owned(), opened }).unwrap();
+    master::run(&settings, TestDuties { folder: folder.to_owned(), proposed: 0, opened }).unwrap();
     assert!(requests.join().unwrap());
 }
 
@@ -121,11 +121,12 @@ fn change_settings(requests: &Requests) {
         }
     });
     assert!(is_back && file() == "adopt six");
-    // Changes at the same time are made one after the other.
+    // Of changes at the same time, those that are right are made.
     let outcomes = requests.runtime.block_on(async {
         let changes = (0..20).map(|number| {
             let control = requests.control.clone();
-            tokio::spawn(async move { control.change(json!(format!("adopt at once {number}"))).await })
+            let text = if number == 7 { "refuse".to_owned() } else { format!("adopt at once {number}") };
+            tokio::spawn(async move { control.change(json!(text)).await })
         });
         let mut outcomes = Vec::new();
         for change in changes.collect::<Vec<_>>() {
@@ -133,7 +134,9 @@ fn change_settings(requests: &Requests) {
         }
         outcomes
     });
-    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    for (number, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.is_ok(), number != 7, "{number}: {outcome:?}");
+    }
     assert_eq!(text(), Some(file()));
 }
 
@@ -181,6 +184,8 @@ fn send_requests(requests: &Requests) {
 
 struct TestDuties {
     folder: PathBuf,
+    /// How many changes are proposed.
+    proposed: usize,
     opened: Sender<Control>,
 }
 
@@ -191,19 +196,27 @@ impl Duties for TestDuties {
 
     fn propose(&mut self, change: &Value) -> Result<(), Value> {
         let text = change.as_str().ok_or("no text")?;
-        fs::rename(self.folder.join("settings"), self.folder.join("before")).unwrap();
-        fs::write(self.folder.join("settings"), text).unwrap();
+        if self.proposed == 0 {
+            fs::rename(self.folder.join("settings"), self.folder.join("before")).unwrap();
+        }
+        self.proposed += 1;
+        let before = fs::read_to_string(self.folder.join("settings")).unwrap_or_default();
+        let is_wrong = self.proposed > 1 && (text == "refuse" || before == "refuse");
+        fs::write(self.folder.join("settings"), if is_wrong { "refuse" } else { text }).unwrap();
         Ok(())
     }
 
-    fn keep(&mut self) -> Result<Value, String> {
-        match self.folder.join("full").exists() {
-            true => Err("the disk is full".to_owned()),
-            false => Ok(json!("kept")),
+    fn keep(&mut self) -> Vec<Result<Value, String>> {
+        let count = std::mem::take(&mut self.proposed);
+        if self.folder.join("full").exists() {
+            fs::rename(self.folder.join("before"), self.folder.join("settings")).unwrap();
+            return vec![Err("the disk is full".to_owned()); count];
         }
+        vec![Ok(json!("kept")); count]
     }
 
     fn withdraw(&mut self) {
+        self.proposed = 0;
         fs::rename(self.folder.join("before"), self.folder.join("settings")).unwrap();
     }
 

@@ -1,6 +1,7 @@
-//! Changes of the settings beside the file: one after the other, each alone in its reload.
+//! Changes of the settings beside the file: those that come while a reload is under way are made together in the next one, and
+//! one by one where that fails.
 
-use std::{collections::VecDeque, mem};
+use std::collections::VecDeque;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -15,12 +16,17 @@ use crate::master::{
 /// The answer to a change.
 pub(in crate::master) type ChangeAnswer = oneshot::Sender<Result<Changed, ChangeError>>;
 
+/// A change that was requested.
+type AskedChange = (Value, ChangeAnswer);
+
 /// The changes that were requested.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    waiting: VecDeque<(Value, ChangeAnswer)>,
-    /// The one that is being made, with the number of its reload.
-    made: Option<(u64, ChangeAnswer)>,
+    waiting: VecDeque<AskedChange>,
+    /// How many of those that wait are made alone, since they could not be made together.
+    alone: usize,
+    /// Those that are being made, with the number of their reload.
+    made: Option<(u64, Vec<AskedChange>)>,
 }
 
 impl<D: Duties> Driver<D> {
@@ -29,56 +35,78 @@ impl<D: Duties> Driver<D> {
         self.changes.waiting.push_back((change, answer));
     }
 
-    /// Begins the next change where no reload is under way, whose requests would get its outcome. Whether one has begun.
-    pub(super) fn begin_change(&mut self) -> bool {
+    /// Begins the next changes where no reload is under way, whose requests would get their outcome. Whether some have begun.
+    pub(super) fn begin_changes(&mut self) -> bool {
         if self.machine.is_stopping() {
-            for (_, answer) in mem::take(&mut self.changes.waiting) {
-                // The asker may have gone.
-                let _ = answer.send(Err(ChangeError::Invalid("the server is stopping".to_owned())));
-            }
+            answer_all(self.changes.waiting.drain(..), "the server is stopping");
             return false;
         }
         if self.changes.made.is_some() || !self.machine.is_idle() {
             return false;
         }
-        while let Some((change, answer)) = self.changes.waiting.pop_front() {
+        let mut made = Vec::new();
+        while made.is_empty() || self.changes.alone == 0 && made.len() < MAX_TOGETHER {
+            let Some((change, answer)) = self.changes.waiting.pop_front() else { break };
+            self.changes.alone = self.changes.alone.saturating_sub(1);
             match self.duties.propose(&change) {
-                Ok(()) => {
-                    self.asked += 1;
-                    self.changes.made = Some((self.asked, answer));
-                    self.handle(Event::Reload { asking: Some(self.asked), process: WantedProcess::IfNeeded });
-                    return true;
-                }
+                Ok(()) => made.push((change, answer)),
+                // The asker may have gone.
                 Err(refusal) => drop(answer.send(Err(ChangeError::Refused(refusal)))),
             }
         }
-        false
+        if made.is_empty() {
+            return false;
+        }
+        self.asked += 1;
+        self.changes.made = Some((self.asked, made));
+        self.handle(Event::Reload { asking: Some(self.asked), process: WantedProcess::IfNeeded });
+        true
     }
 
-    /// Ends the change whose reload has this number; gives the outcome back where it is not of a change.
-    pub(super) fn end_change(
+    /// Ends the changes whose reload has this number; gives the outcome back where it is not of changes.
+    pub(super) fn end_changes(
         &mut self,
         id: u64,
         outcome: Result<Reloaded, String>,
     ) -> Option<Result<Reloaded, String>> {
-        let Some((_, answer)) = self.changes.made.take_if(|(reload, _)| *reload == id) else { return Some(outcome) };
-        let outcome = match outcome {
-            Ok(reloaded) => match self.duties.keep() {
-                Ok(kept) => Ok(Changed { reloaded, kept }),
-                Err(reason) => {
-                    // It would be gone after a restart: it is taken back.
-                    self.duties.withdraw();
-                    self.handle(Event::Reload { asking: None, process: WantedProcess::IfNeeded });
-                    Err(ChangeError::NotKept(reason))
-                }
-            },
+        let Some((_, made)) = self.changes.made.take_if(|(reload, _)| *reload == id) else { return Some(outcome) };
+        match outcome {
+            Ok(reloaded) => self.keep_changes(made, &reloaded),
             Err(reason) => {
                 self.duties.withdraw();
-                Err(ChangeError::Invalid(reason))
+                if made.len() == 1 {
+                    answer_all(made, &reason);
+                } else {
+                    // One of them is wrong: the others are not to suffer.
+                    self.changes.alone = made.len();
+                    made.into_iter().rev().for_each(|change| self.changes.waiting.push_front(change));
+                }
             }
-        };
-        // The asker may have gone.
-        let _ = answer.send(outcome);
+        }
         None
     }
+
+    fn keep_changes(&mut self, made: Vec<AskedChange>, reloaded: &Reloaded) {
+        let mut kept = self.duties.keep().into_iter();
+        let mut is_taken_back = false;
+        for (_, answer) in made {
+            let outcome = kept.next().unwrap_or_else(|| Err("the change was not proposed".to_owned()));
+            is_taken_back |= outcome.is_err();
+            let outcome = outcome.map(|kept| Changed { reloaded: reloaded.clone(), kept });
+            let _ = answer.send(outcome.map_err(ChangeError::NotKept));
+        }
+        if is_taken_back {
+            // It would be gone after a restart.
+            self.handle(Event::Reload { asking: None, process: WantedProcess::IfNeeded });
+        }
+    }
 }
+
+fn answer_all(changes: impl IntoIterator<Item = AskedChange>, reason: &str) {
+    for (_, answer) in changes {
+        let _ = answer.send(Err(ChangeError::Invalid(reason.to_owned())));
+    }
+}
+
+/// Changes that are made at the same time: each is written to the disk by itself, during which the master does nothing else.
+const MAX_TOGETHER: usize = 256;
