@@ -70,7 +70,8 @@ impl AddedSettings {
         let mut files = BTreeMap::new();
         let entries = folder.as_deref().map(fs::read_dir).transpose();
         let entries = match entries {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // Of another user, for whom this one has not added anything: HOME may be that of whoever called sudo.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => None,
             entries => entries?,
         };
         for entry in entries.into_iter().flatten() {
