@@ -11,18 +11,18 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use bytes::BytesMut;
 use serde_json::Value;
-use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
+use serow::{Address, StatusCode};
 use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 use serow_supervisor::master::WantedProcess;
 
 use super::{
+    admin_request::{AdminRequest, TIMEOUT},
     ban_command::BanCommand,
     bans,
     cache_inquiry::{self, CacheInquiry},
@@ -45,25 +45,6 @@ pub struct LastOrder {
     pub end: Option<u64>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
-}
-
-/// A request of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum AdminRequest {
-    Status,
-    Cache(CacheInquiry),
-    Reload(WantedProcess),
-    Stop,
-    /// A command for a server of an upstream, in JSON.
-    Server(String),
-    /// A command for a certificate, in JSON.
-    Certificate(String),
-    /// A command for bans, in JSON.
-    Ban(String),
-    /// A command for maintenance, in JSON.
-    Maintenance(String),
-    /// A command for the cache, in JSON.
-    Purge(String),
 }
 
 /// A client of the admin endpoint of a running server.
@@ -347,47 +328,6 @@ impl AdminClient {
     }
 }
 
-impl AdminRequest {
-    fn head(&self, token: Option<&str>) -> RequestHead {
-        let (method, path) = match self {
-            Self::Status => (Method::GET, "/status"),
-            Self::Cache(inquiry) => (Method::GET, inquiry.path()),
-            Self::Reload(WantedProcess::IfNeeded) => (Method::POST, "/reload"),
-            Self::Reload(WantedProcess::New) => (Method::POST, "/reload?process=new"),
-            Self::Stop => (Method::POST, "/stop"),
-            Self::Server(_) => (Method::POST, "/upstreams"),
-            Self::Certificate(_) => (Method::POST, "/certificates"),
-            Self::Ban(_) => (Method::POST, "/bans"),
-            Self::Maintenance(_) => (Method::POST, "/maintenance"),
-            Self::Purge(_) => (Method::POST, "/purge"),
-        };
-        let mut headers = Headers::new();
-        // A constant of this file is a valid value.
-        let _ = headers.insert(KnownHeader::Host, "localhost");
-        if let Some(token) = token {
-            // A token that cannot be in a header field is not valid anyway.
-            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
-        }
-        let target = Target::parse(path.into(), false).unwrap_or_default();
-        RequestHead { method, target, version: Version::HTTP_11, headers }
-    }
-
-    /// How long the response may take.
-    fn timeout(&self) -> Duration {
-        match self {
-            Self::Status
-            | Self::Cache(_)
-            | Self::Stop
-            | Self::Server(_)
-            | Self::Certificate(_)
-            | Self::Ban(_)
-            | Self::Maintenance(_)
-            | Self::Purge(_) => TIMEOUT,
-            Self::Reload(_) => RELOAD_TIMEOUT,
-        }
-    }
-}
-
 /// Connects to a unix socket; a name that begins with `@` is one of the abstract namespace (unix(7)).
 fn connect(path: &Path) -> io::Result<UnixStream> {
     match path.as_os_str().as_bytes().strip_prefix(b"@") {
@@ -400,14 +340,7 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminRequest) -> Result<String, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    let body = match request {
-        AdminRequest::Server(json)
-        | AdminRequest::Certificate(json)
-        | AdminRequest::Ban(json)
-        | AdminRequest::Maintenance(json)
-        | AdminRequest::Purge(json) => json.as_bytes(),
-        AdminRequest::Status | AdminRequest::Cache(_) | AdminRequest::Reload(_) | AdminRequest::Stop => &[],
-    };
+    let body = request.body();
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
         true => Ok(()),
@@ -442,13 +375,6 @@ fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
     let body = String::from_utf8(body).map_err(|_| Reason::NotOurs)?;
     if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
 }
-
-/// A server that has its turn answers within milliseconds.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait for
-/// one that starts already.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(170);
 
 /// The size of a status with ten thousands of servers: a peer that sends more is not Serow, and its response is not
 /// kept in memory.

@@ -18,10 +18,11 @@
 //! | commands for maintenance | `maintenance_command.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
-//! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
+//! | the client, its requests, and the status for people | `client.rs`, `admin_request.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
+mod admin_request;
 mod application_metrics;
 mod application_table;
 mod applications;
