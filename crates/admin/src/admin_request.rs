@@ -5,7 +5,7 @@ use std::time::Duration;
 use serow::{Headers, KnownHeader, Method, RequestHead, Target, Version};
 use serow_supervisor::master::WantedProcess;
 
-use super::cache_inquiry::CacheInquiry;
+use super::{added_file_name::AddedFileName, cache_inquiry::CacheInquiry, config_client::Precondition};
 
 /// A request of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +24,55 @@ pub(super) enum AdminRequest {
     Maintenance(String),
     /// A command for the cache, in JSON.
     Purge(String),
+    /// List the added settings files.
+    ListFiles,
+    /// Send an added settings file.
+    GetFile(AddedFileName),
+    /// Add or replace a settings file.
+    PutFile {
+        /// Its name.
+        name: AddedFileName,
+        /// Its new text.
+        text: String,
+        /// The version that it replaces.
+        precondition: Precondition,
+    },
+    /// Remove an added settings file.
+    DeleteFile {
+        /// Its name.
+        name: AddedFileName,
+        /// The version that it removes.
+        precondition: Precondition,
+    },
 }
 
 impl AdminRequest {
     pub(super) fn head(&self, token: Option<&str>) -> RequestHead {
+        let mut headers = Headers::new();
+        let mut set = |name, value: &str| {
+            // Constants of this file are valid values; a token or a version that is not one cannot be right anyway.
+            let _ = headers.insert(name, value);
+        };
+        set(KnownHeader::Host, "localhost");
+        if let Some(token) = token {
+            set(KnownHeader::Authorization, &format!("Bearer {token}"));
+        }
+        if let Self::PutFile { .. } = self {
+            set(KnownHeader::ContentType, "application/toml");
+        }
+        if let Self::PutFile { precondition, .. } | Self::DeleteFile { precondition, .. } = self {
+            match precondition {
+                Precondition::None => {}
+                Precondition::Absent => set(KnownHeader::IfNoneMatch, "*"),
+                Precondition::Version(etag) => set(KnownHeader::IfMatch, etag),
+            }
+        }
+        let (method, path) = self.target();
+        let target = Target::parse(path.into(), false).unwrap_or_default();
+        RequestHead { method, target, version: Version::HTTP_11, headers }
+    }
+
+    fn target(&self) -> (Method, String) {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Cache(inquiry) => (Method::GET, inquiry.path()),
@@ -39,19 +84,15 @@ impl AdminRequest {
             Self::Ban(_) => (Method::POST, "/bans"),
             Self::Maintenance(_) => (Method::POST, "/maintenance"),
             Self::Purge(_) => (Method::POST, "/purge"),
+            Self::ListFiles => (Method::GET, "/config"),
+            Self::GetFile(name) => return (Method::GET, format!("/config/{name}")),
+            Self::PutFile { name, .. } => return (Method::PUT, format!("/config/{name}")),
+            Self::DeleteFile { name, .. } => return (Method::DELETE, format!("/config/{name}")),
         };
-        let mut headers = Headers::new();
-        // A constant of this file is a valid value.
-        let _ = headers.insert(KnownHeader::Host, "localhost");
-        if let Some(token) = token {
-            // A token that cannot be in a header field is not valid anyway.
-            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
-        }
-        let target = Target::parse(path.into(), false).unwrap_or_default();
-        RequestHead { method, target, version: Version::HTTP_11, headers }
+        (method, path.to_owned())
     }
 
-    /// The JSON of a command; empty for requests without a body.
+    /// The JSON of a command, or the text of a file; empty for requests without a body.
     pub(super) fn body(&self) -> &[u8] {
         match self {
             Self::Server(json)
@@ -59,7 +100,14 @@ impl AdminRequest {
             | Self::Ban(json)
             | Self::Maintenance(json)
             | Self::Purge(json) => json.as_bytes(),
-            Self::Status | Self::Cache(_) | Self::Reload(_) | Self::Stop => &[],
+            Self::PutFile { text, .. } => text.as_bytes(),
+            Self::Status
+            | Self::Cache(_)
+            | Self::Reload(_)
+            | Self::Stop
+            | Self::ListFiles
+            | Self::GetFile(_)
+            | Self::DeleteFile { .. } => &[],
         }
     }
 
@@ -73,8 +121,10 @@ impl AdminRequest {
             | Self::Certificate(_)
             | Self::Ban(_)
             | Self::Maintenance(_)
-            | Self::Purge(_) => TIMEOUT,
-            Self::Reload(_) => RELOAD_TIMEOUT,
+            | Self::Purge(_)
+            | Self::ListFiles
+            | Self::GetFile(_) => TIMEOUT,
+            Self::Reload(_) | Self::PutFile { .. } | Self::DeleteFile { .. } => RELOAD_TIMEOUT,
         }
     }
 }
@@ -83,5 +133,5 @@ impl AdminRequest {
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait for
-/// one that starts already.
+/// one that starts already. A change of an added file reloads, too.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(170);

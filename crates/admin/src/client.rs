@@ -15,7 +15,7 @@ use std::{
 
 use bytes::BytesMut;
 use serde_json::Value;
-use serow::{Address, StatusCode};
+use serow::{Address, KnownHeader, StatusCode};
 use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
@@ -45,6 +45,15 @@ pub struct LastOrder {
     pub end: Option<u64>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
+}
+
+/// The response to a request of the client.
+#[derive(Debug)]
+pub(super) struct AdminResponse {
+    pub(super) status: StatusCode,
+    /// The version of the file that it is about.
+    pub(super) etag: Option<String>,
+    pub(super) body: String,
 }
 
 /// A client of the admin endpoint of a running server.
@@ -304,12 +313,18 @@ impl AdminClient {
         }
     }
 
-    fn error(&self, reason: Reason) -> AdminClientError {
+    pub(super) fn error(&self, reason: Reason) -> AdminClientError {
         AdminClientError { address: self.address.clone(), search: self.search.clone().map(Box::new), reason }
     }
 
-    /// The body of the response.
+    /// The body of a response that reports success.
     fn send(&self, request: &AdminRequest) -> Result<String, AdminClientError> {
+        let AdminResponse { status, body, .. } = self.respond(request)?;
+        if status == StatusCode::OK { Ok(body) } else { Err(self.error(Reason::Refused(status, body))) }
+    }
+
+    /// The response, whatever its status is.
+    pub(super) fn respond(&self, request: &AdminRequest) -> Result<AdminResponse, AdminClientError> {
         let (timeout, token) = (request.timeout(), self.token.as_deref());
         match &self.address {
             Address::Unix(file) => connect(file).and_then(|stream| {
@@ -336,8 +351,12 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// One request, and the body of its response.
-fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminRequest) -> Result<String, Reason> {
+/// One request, and its response.
+fn exchange(
+    mut stream: impl Read + Write,
+    token: Option<&str>,
+    request: &AdminRequest,
+) -> Result<AdminResponse, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
     let body = request.body();
@@ -349,17 +368,21 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     sent.map_err(|_| Reason::NotOurs)?;
     stream.write_all(&output)?;
     let (mut input, mut body) = (BytesMut::new(), Vec::new());
-    let mut status = StatusCode::OK;
+    let (mut status, mut etag) = (StatusCode::OK, None);
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
             Some(Event::Head(response)) if response.is_informational() => {}
-            Some(Event::Head(response)) => status = response.head.status,
+            Some(Event::Head(response)) => {
+                status = response.head.status;
+                let value = response.head.headers.get(KnownHeader::Etag);
+                etag = value.and_then(|value| std::str::from_utf8(value).ok()).map(str::to_owned);
+            }
             Some(Event::Data(data)) => body.extend_from_slice(&data),
-            Some(Event::End(_)) => return answer(status, body),
+            Some(Event::End(_)) => return answer(status, etag, body),
             None => match stream.read(&mut chunk)? {
                 0 => match client.handle_end() {
-                    Ok(Some(Event::End(_))) => return answer(status, body),
+                    Ok(Some(Event::End(_))) => return answer(status, etag, body),
                     _ => return Err(Reason::NotOurs),
                 },
                 length => input.extend_from_slice(&chunk[..length]),
@@ -371,9 +394,9 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     }
 }
 
-fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
+fn answer(status: StatusCode, etag: Option<String>, body: Vec<u8>) -> Result<AdminResponse, Reason> {
     let body = String::from_utf8(body).map_err(|_| Reason::NotOurs)?;
-    if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
+    Ok(AdminResponse { status, etag, body })
 }
 
 /// The size of a status with ten thousands of servers: a peer that sends more is not Serow, and its response is not
@@ -408,20 +431,23 @@ mod tests {
     #[test]
     fn answers_whole_and_byte_by_byte() {
         let cases: [(&str, Option<&str>); 6] = [
-            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\netag: \"1\"\r\n\r\n{}", Some("200 \"1\" {}")),
             (
                 "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
-                Some("{}"),
+                Some("200  {}"),
             ),
-            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("200  {}")),
             ("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}", None),
-            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", None),
+            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", Some("404  {}")),
             ("SSH-2.0-OpenSSH\r\n", None),
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let body = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
-                assert_eq!(body.ok().as_deref(), expected, "{answer}");
+                let response = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
+                let shown = response.ok().map(|AdminResponse { status, etag, body }| {
+                    format!("{} {} {body}", status.as_u16(), etag.unwrap_or_default())
+                });
+                assert_eq!(shown.as_deref(), expected, "{answer}");
             }
         }
     }

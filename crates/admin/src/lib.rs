@@ -18,10 +18,12 @@
 //! | commands for maintenance | `maintenance_command.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
+//! | the client for added settings files | `config_client.rs`, `added_file_name.rs` |
 //! | the client, its requests, and the status for people | `client.rs`, `admin_request.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
+mod added_file_name;
 mod admin_request;
 mod application_metrics;
 mod application_table;
@@ -35,6 +37,7 @@ mod certificate_metrics;
 mod certificate_table;
 mod client;
 mod client_error;
+mod config_client;
 mod counted_routes;
 mod document;
 mod endpoint;
@@ -67,10 +70,12 @@ mod upstreams;
 
 pub use self::{
     access::AccessCounts,
+    added_file_name::{AddedFileName, AddedFileNameError},
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
+    config_client::{AddedFile, ListedFile, Precondition, StoredFile},
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,
@@ -80,5 +85,6 @@ pub use self::{
     server_command::{Action, ServerCommand},
     sources::Sources,
     subject::Subject,
+    table::lines as table_lines,
     total::add_ended,
 };
