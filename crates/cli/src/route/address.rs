@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 use serow_admin::AddedFileName;
 use serow_router::{HostPattern, PathPattern};
 
+use super::target::RouteTarget;
+
 /// The host and the path of a route: `shop.example`, `*.example`, `shop.example/api`, `shop.example/img/*.png`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RouteAddress {
@@ -24,30 +26,48 @@ impl RouteAddress {
         &self.file
     }
 
-    /// The patterns in the settings: a path without a star stands for itself, and everything below it.
-    pub(super) fn patterns(&self) -> Vec<String> {
-        match self.path.as_str() {
-            "/" => vec!["/*".to_owned()],
-            path if path.contains('*') => vec![path.to_owned()],
-            path => vec![path.to_owned(), format!("{path}/*")],
+    /// The patterns of a route with this target: a path without a star stands for itself, and everything below it.
+    pub(super) fn patterns(&self, target: &RouteTarget) -> Vec<String> {
+        match (target, self.has_prefix()) {
+            // `strip-prefix` needs a single path.
+            (RouteTarget::Files(_), true) => vec![self.below()],
+            _ => self.all_patterns(),
         }
     }
 
-    /// The prefix that the path of a folder lacks, if there is one.
+    /// Whether these are the patterns of the route, for any target.
+    pub(super) fn is_for(&self, patterns: &[String]) -> bool {
+        let own = self.all_patterns();
+        let is_same = patterns.len() == own.len() && own.iter().all(|pattern| patterns.contains(pattern));
+        is_same || self.has_prefix() && patterns == [self.below()]
+    }
+
+    /// Whether a folder appears below the path.
     pub(super) fn has_prefix(&self) -> bool {
-        match self.path.split_once('*') {
-            None => self.path != "/",
-            Some((before, "")) => before.ends_with('/') && before != "/",
-            Some(_) => false,
+        self.path != "/" && !self.path.contains('*')
+    }
+
+    fn all_patterns(&self) -> Vec<String> {
+        match (self.has_prefix(), self.path.as_str()) {
+            (true, path) => vec![path.to_owned(), self.below()],
+            (false, "/") => vec!["/*".to_owned()],
+            (false, path) => vec![path.to_owned()],
         }
+    }
+
+    fn below(&self) -> String {
+        format!("{}/*", self.path)
     }
 }
 
 /// The path that these patterns were made from; `None` if a user has written them.
 pub(super) fn path_of(patterns: &[String]) -> Option<&str> {
     match patterns {
-        [all] if all == "/*" => Some("/"),
-        [one] if one.contains('*') => Some(one),
+        [one] => match one.strip_suffix("/*") {
+            Some("") => Some("/"),
+            Some(path) if !path.contains('*') => Some(path),
+            _ => Some(one.as_str()).filter(|one| one.contains('*')),
+        },
         [path, below] if below.strip_suffix("/*") == Some(path) && !path.contains('*') => Some(path),
         _ => None,
     }
@@ -76,12 +96,13 @@ impl FromStr for RouteAddress {
         let host: HostPattern = host.parse().map_err(|error| format!("{host:?}: {error}"))?;
         let host = host.to_string();
         let file = file_of(&host)?;
-        let path = match path.trim_end_matches('/') {
-            "" => "/",
-            trimmed => trimmed,
-        };
+        let path =
+            match path.strip_suffix("/*").filter(|path| !path.contains('*')).unwrap_or(path).trim_end_matches('/') {
+                "" => "/",
+                trimmed => trimmed,
+            };
         let address = Self { host, path: path.to_owned(), file };
-        for pattern in address.patterns() {
+        for pattern in address.all_patterns() {
             pattern.parse::<PathPattern>().map_err(|error| format!("{path:?}: {error}"))?;
         }
         Ok(address)
@@ -111,12 +132,13 @@ mod tests {
             ("shop.example/api", "shop.example/api", "shop.example", &["/api", "/api/*"]),
             ("shop.example/api/", "shop.example/api", "shop.example", &["/api", "/api/*"]),
             ("shop.example/Api/v2", "shop.example/Api/v2", "shop.example", &["/Api/v2", "/Api/v2/*"]),
-            ("shop.example/*", "shop.example/*", "shop.example", &["/*"]),
+            ("shop.example/*", "shop.example", "shop.example", &["/*"]),
+            ("shop.example/api/*", "shop.example/api", "shop.example", &["/api", "/api/*"]),
             ("shop.example/img/*.png", "shop.example/img/*.png", "shop.example", &["/img/*.png"]),
         ] {
             let address: RouteAddress = text.parse().unwrap();
             assert_eq!((address.to_string().as_str(), address.file().as_str()), (shown, file), "{text}");
-            assert_eq!(address.patterns(), patterns, "{text}");
+            assert_eq!(address.all_patterns(), patterns, "{text}");
         }
     }
 
@@ -145,8 +167,9 @@ mod tests {
     fn paths_are_found_in_their_patterns() {
         for text in ["a.example", "a.example/api", "a.example/a/b", "a.example/*.png"] {
             let address: RouteAddress = text.parse().unwrap();
-            assert_eq!(path_of(&address.patterns()), Some(address.path.as_str()), "{text}");
+            assert_eq!(path_of(&address.all_patterns()), Some(address.path.as_str()), "{text}");
         }
+        assert_eq!(path_of(&["/docs/*".to_owned()]), Some("/docs"));
         for patterns in [&["/a"][..], &["/a", "/b/*"], &["/a*", "/a*/*"], &["/a", "/a/*", "/b"], &[]] {
             let patterns: Vec<_> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
             assert_eq!(path_of(&patterns), None, "{patterns:?}");

@@ -32,20 +32,14 @@ impl RouteDocument {
             Some(place) => place,
             None => self.push_site(address.host()),
         };
-        let (patterns, has_prefix) = (address.patterns(), address.has_prefix());
         let routes = self.routes(place)?;
-        if let Some(route) = site::place_of(routes, &patterns).and_then(|place| routes.get_mut(place)) {
-            site::lead(route, target, has_prefix);
-            return Ok(());
+        match site::place_of(routes, address).and_then(|place| routes.get_mut(place)) {
+            Some(route) => site::lead(route, address, target),
+            None => {
+                let place = site::place_for(routes, &address.patterns(target));
+                routes.insert(place, site::route(address, target));
+            }
         }
-        let mut route = Table::new();
-        let path = match &patterns[..] {
-            [pattern] => pattern.into(),
-            patterns => patterns.iter().map(String::as_str).collect::<Array>().into(),
-        };
-        route.insert("path", Item::Value(path));
-        site::lead(&mut route, target, has_prefix);
-        routes.insert(site::place_for(routes, &patterns), route);
         Ok(())
     }
 
@@ -54,7 +48,7 @@ impl RouteDocument {
         let missing = |known: String| RouteError::NoRoute { route: address.to_string(), known };
         let place = self.site_of(address.host())?.ok_or_else(|| missing(String::new()))?;
         let routes = self.routes(place)?;
-        let Some(route) = site::place_of(routes, &address.patterns()) else {
+        let Some(route) = site::place_of(routes, address) else {
             let shown = |route| {
                 let patterns = site::patterns(route);
                 path_of(&patterns).map_or_else(|| patterns.join(", "), str::to_owned)

@@ -1,9 +1,9 @@
 //! A `[[site]]` of an added file: its hosts, and its routes in their order.
 
 use serow_router::{HostPattern, PathPattern};
-use toml_edit::{ArrayOfTables, Item, Table, TableLike, Value};
+use toml_edit::{Array, ArrayOfTables, Item, Table, TableLike, Value};
 
-use super::target::RouteTarget;
+use super::{address::RouteAddress, target::RouteTarget};
 
 /// The hosts of a site, as they are compared; none if it is for all that no other site has.
 pub(super) fn hosts(site: &Table) -> Vec<String> {
@@ -26,16 +26,24 @@ pub(super) fn texts(item: &Item) -> Option<Vec<String>> {
     }
 }
 
-/// The place of the route with these patterns, and without other conditions.
-pub(super) fn place_of(routes: &ArrayOfTables, wanted: &[String]) -> Option<usize> {
-    let wanted = sorted(wanted);
-    routes.iter().position(|route| has_only_path(route) && sorted(&patterns(route)) == wanted)
+/// The place of the route with this path, and without other conditions.
+pub(super) fn place_of(routes: &ArrayOfTables, address: &RouteAddress) -> Option<usize> {
+    routes.iter().position(|route| has_only_path(route) && address.is_for(&patterns(route)))
 }
 
-fn sorted(patterns: &[String]) -> Vec<&String> {
-    let mut sorted: Vec<_> = patterns.iter().collect();
-    sorted.sort();
-    sorted
+/// A new route.
+pub(super) fn route(address: &RouteAddress, target: &RouteTarget) -> Table {
+    let mut route = Table::new();
+    set(&mut route, "path", path_value(&address.patterns(target)));
+    lead(&mut route, address, target);
+    route
+}
+
+fn path_value(patterns: &[String]) -> Value {
+    match patterns {
+        [pattern] => pattern.into(),
+        patterns => patterns.iter().map(String::as_str).collect::<Array>().into(),
+    }
 }
 
 /// The place at which a new route with these patterns is reached, and lets the others be reached.
@@ -74,8 +82,12 @@ fn has_only_path(route: &Table) -> bool {
 }
 
 /// Leads a route somewhere else; keys of the same kind of target stay, such as a `set-header` of a proxy.
-pub(super) fn lead(route: &mut Table, target: &RouteTarget, has_prefix: bool) {
+pub(super) fn lead(route: &mut Table, address: &RouteAddress, target: &RouteTarget) {
     let own = target.key();
+    // A folder needs another path than the rest.
+    if route.contains_key("files") != (own == "files") {
+        set(route, "path", path_value(&address.patterns(target)));
+    }
     let kept = route.get_mut(own).and_then(Item::as_table_like_mut).filter(|table| !table.contains_key("upstream"));
     let is_kept = match kept {
         Some(table) => {
@@ -84,7 +96,7 @@ pub(super) fn lead(route: &mut Table, target: &RouteTarget, has_prefix: bool) {
             true
         }
         None => {
-            set(route, own, target.table(has_prefix).into());
+            set(route, own, target.table(address.has_prefix()).into());
             false
         }
     };
