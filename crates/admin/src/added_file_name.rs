@@ -46,8 +46,8 @@ impl fmt::Display for AddedFileNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} cannot name an added file: use letters, digits, '.', '-' and '_', at most {MAX_LENGTH}, and no dot at the \
-             beginning",
+            "{:?} cannot name an added file: use letters, digits, '.', '-' and '_', at most {MAX_LENGTH}, and no dot \
+             at its beginning",
             self.0
         )
     }

@@ -132,6 +132,6 @@ impl AdminRequest {
 /// A server that has its turn answers within milliseconds.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait for
-/// one that starts already. A change of an added file reloads, too.
+/// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait
+/// for one that starts already. A change of an added file reloads, too.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(170);

@@ -142,7 +142,8 @@ const IN_ANOTHER_WAY: &str = "has routes that are not written as [[site.route]]"
 mod tests {
     use super::*;
 
-    /// Applies the command, as in `add shop.example/api 127.0.0.1:9000`, to the text of a file; `None` if there is no file.
+    /// Applies a command, as in `add shop.example/api 127.0.0.1:9000`, to the text of a file; `None` if there is
+    /// no file.
     fn outcome(before: Option<&str>, command: &str) -> Result<FileChange, RouteError> {
         let words: Vec<_> = command.split(' ').collect();
         let address: RouteAddress = words[1].parse().unwrap();
@@ -154,7 +155,8 @@ mod tests {
         Ok(document.change(before))
     }
 
-    /// Each file has, between lines of dashes: a text, a command, the text afterwards; further commands and texts may follow.
+    /// Each file has, between lines of dashes: a text, a command, the text afterwards; further commands and
+    /// texts may follow.
     #[test]
     fn edits() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/routes");

@@ -27,8 +27,8 @@ impl fmt::Display for RouteError {
             }
             Self::OtherHost { file, host, known } => write!(
                 f,
-                "the added file {file} has no site of {host}, but of {known}: add a site of {host} to another file with \
-                 'serow config put'"
+                "the added file {file} has no site of {host}, but of {known}: add a site of {host} to another file \
+                 with 'serow config put'"
             ),
             Self::NotRoutes { file, reason } => write!(
                 f,

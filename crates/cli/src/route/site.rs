@@ -48,8 +48,8 @@ fn path_value(patterns: &[String]) -> Value {
 
 /// The place at which a new route with these patterns is reached, and lets the others be reached.
 ///
-/// It is behind the routes whose requests it would take, and before those that are more general: they take all its requests,
-/// or the text before their star is shorter. Routes with other conditions stay where they are.
+/// It is behind the routes whose requests it would take, and before those that are more general: they take all its
+/// requests, or the text before their star is shorter. Routes with other conditions stay where they are.
 pub(super) fn place_for(routes: &ArrayOfTables, new: &[String]) -> usize {
     let Some(pattern) = path_pattern(new) else { return routes.len() };
     let others = routes.iter().enumerate().filter(|(_, route)| has_only_path(route));

@@ -122,7 +122,10 @@ impl Files {
     }
 
     fn list(&self) -> Response {
-        let file = |(name, (text, version)): (&String, &(String, u32))| serde_json::json!({ "name": name, "etag": format!("\"{version}\""), "bytes": text.len() });
+        let file = |(name, (text, version)): (&String, &(String, u32))| {
+            let etag = format!("\"{version}\"");
+            serde_json::json!({ "name": name, "etag": etag, "bytes": text.len() })
+        };
         let files: Vec<_> = self.kept.iter().map(file).collect();
         Response::text(serde_json::json!({ "files": files }).to_string())
     }
