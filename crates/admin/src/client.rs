@@ -11,18 +11,18 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use bytes::BytesMut;
 use serde_json::Value;
-use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
+use serow::{Address, KnownHeader, StatusCode};
 use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
 use serow_supervisor::master::WantedProcess;
 
 use super::{
+    admin_request::{AdminRequest, TIMEOUT},
     ban_command::BanCommand,
     bans,
     cache_inquiry::{self, CacheInquiry},
@@ -47,23 +47,13 @@ pub struct LastOrder {
     pub failure: Option<String>,
 }
 
-/// A request of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum AdminRequest {
-    Status,
-    Cache(CacheInquiry),
-    Reload(WantedProcess),
-    Stop,
-    /// A command for a server of an upstream, in JSON.
-    Server(String),
-    /// A command for a certificate, in JSON.
-    Certificate(String),
-    /// A command for bans, in JSON.
-    Ban(String),
-    /// A command for maintenance, in JSON.
-    Maintenance(String),
-    /// A command for the cache, in JSON.
-    Purge(String),
+/// The response to a request of the client.
+#[derive(Debug)]
+pub(super) struct AdminResponse {
+    pub(super) status: StatusCode,
+    /// The version of the file that it is about.
+    pub(super) etag: Option<String>,
+    pub(super) body: String,
 }
 
 /// A client of the admin endpoint of a running server.
@@ -323,12 +313,18 @@ impl AdminClient {
         }
     }
 
-    fn error(&self, reason: Reason) -> AdminClientError {
+    pub(super) fn error(&self, reason: Reason) -> AdminClientError {
         AdminClientError { address: self.address.clone(), search: self.search.clone().map(Box::new), reason }
     }
 
-    /// The body of the response.
+    /// The body of a response that reports success.
     fn send(&self, request: &AdminRequest) -> Result<String, AdminClientError> {
+        let AdminResponse { status, body, .. } = self.respond(request)?;
+        if status == StatusCode::OK { Ok(body) } else { Err(self.error(Reason::Refused(status, body))) }
+    }
+
+    /// The response, whatever its status is.
+    pub(super) fn respond(&self, request: &AdminRequest) -> Result<AdminResponse, AdminClientError> {
         let (timeout, token) = (request.timeout(), self.token.as_deref());
         match &self.address {
             Address::Unix(file) => connect(file).and_then(|stream| {
@@ -347,47 +343,6 @@ impl AdminClient {
     }
 }
 
-impl AdminRequest {
-    fn head(&self, token: Option<&str>) -> RequestHead {
-        let (method, path) = match self {
-            Self::Status => (Method::GET, "/status"),
-            Self::Cache(inquiry) => (Method::GET, inquiry.path()),
-            Self::Reload(WantedProcess::IfNeeded) => (Method::POST, "/reload"),
-            Self::Reload(WantedProcess::New) => (Method::POST, "/reload?process=new"),
-            Self::Stop => (Method::POST, "/stop"),
-            Self::Server(_) => (Method::POST, "/upstreams"),
-            Self::Certificate(_) => (Method::POST, "/certificates"),
-            Self::Ban(_) => (Method::POST, "/bans"),
-            Self::Maintenance(_) => (Method::POST, "/maintenance"),
-            Self::Purge(_) => (Method::POST, "/purge"),
-        };
-        let mut headers = Headers::new();
-        // A constant of this file is a valid value.
-        let _ = headers.insert(KnownHeader::Host, "localhost");
-        if let Some(token) = token {
-            // A token that cannot be in a header field is not valid anyway.
-            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
-        }
-        let target = Target::parse(path.into(), false).unwrap_or_default();
-        RequestHead { method, target, version: Version::HTTP_11, headers }
-    }
-
-    /// How long the response may take.
-    fn timeout(&self) -> Duration {
-        match self {
-            Self::Status
-            | Self::Cache(_)
-            | Self::Stop
-            | Self::Server(_)
-            | Self::Certificate(_)
-            | Self::Ban(_)
-            | Self::Maintenance(_)
-            | Self::Purge(_) => TIMEOUT,
-            Self::Reload(_) => RELOAD_TIMEOUT,
-        }
-    }
-}
-
 /// Connects to a unix socket; a name that begins with `@` is one of the abstract namespace (unix(7)).
 fn connect(path: &Path) -> io::Result<UnixStream> {
     match path.as_os_str().as_bytes().strip_prefix(b"@") {
@@ -396,18 +351,15 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// One request, and the body of its response.
-fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminRequest) -> Result<String, Reason> {
+/// One request, and its response.
+fn exchange(
+    mut stream: impl Read + Write,
+    token: Option<&str>,
+    request: &AdminRequest,
+) -> Result<AdminResponse, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    let body = match request {
-        AdminRequest::Server(json)
-        | AdminRequest::Certificate(json)
-        | AdminRequest::Ban(json)
-        | AdminRequest::Maintenance(json)
-        | AdminRequest::Purge(json) => json.as_bytes(),
-        AdminRequest::Status | AdminRequest::Cache(_) | AdminRequest::Reload(_) | AdminRequest::Stop => &[],
-    };
+    let body = request.body();
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
         true => Ok(()),
@@ -416,17 +368,21 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     sent.map_err(|_| Reason::NotOurs)?;
     stream.write_all(&output)?;
     let (mut input, mut body) = (BytesMut::new(), Vec::new());
-    let mut status = StatusCode::OK;
+    let (mut status, mut etag) = (StatusCode::OK, None);
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
             Some(Event::Head(response)) if response.is_informational() => {}
-            Some(Event::Head(response)) => status = response.head.status,
+            Some(Event::Head(response)) => {
+                status = response.head.status;
+                let value = response.head.headers.get(KnownHeader::Etag);
+                etag = value.and_then(|value| std::str::from_utf8(value).ok()).map(str::to_owned);
+            }
             Some(Event::Data(data)) => body.extend_from_slice(&data),
-            Some(Event::End(_)) => return answer(status, body),
+            Some(Event::End(_)) => return answer(status, etag, body),
             None => match stream.read(&mut chunk)? {
                 0 => match client.handle_end() {
-                    Ok(Some(Event::End(_))) => return answer(status, body),
+                    Ok(Some(Event::End(_))) => return answer(status, etag, body),
                     _ => return Err(Reason::NotOurs),
                 },
                 length => input.extend_from_slice(&chunk[..length]),
@@ -438,17 +394,10 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminR
     }
 }
 
-fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
+fn answer(status: StatusCode, etag: Option<String>, body: Vec<u8>) -> Result<AdminResponse, Reason> {
     let body = String::from_utf8(body).map_err(|_| Reason::NotOurs)?;
-    if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
+    Ok(AdminResponse { status, etag, body })
 }
-
-/// A server that has its turn answers within milliseconds.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A generation has half a minute to adopt the settings, and another one a minute to start; the reload may have to wait for
-/// one that starts already.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(170);
 
 /// The size of a status with ten thousands of servers: a peer that sends more is not Serow, and its response is not
 /// kept in memory.
@@ -482,20 +431,23 @@ mod tests {
     #[test]
     fn answers_whole_and_byte_by_byte() {
         let cases: [(&str, Option<&str>); 6] = [
-            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\netag: \"1\"\r\n\r\n{}", Some("200 \"1\" {}")),
             (
                 "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
-                Some("{}"),
+                Some("200  {}"),
             ),
-            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("200  {}")),
             ("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}", None),
-            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", None),
+            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", Some("404  {}")),
             ("SSH-2.0-OpenSSH\r\n", None),
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let body = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
-                assert_eq!(body.ok().as_deref(), expected, "{answer}");
+                let response = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
+                let shown = response.ok().map(|AdminResponse { status, etag, body }| {
+                    format!("{} {} {body}", status.as_u16(), etag.unwrap_or_default())
+                });
+                assert_eq!(shown.as_deref(), expected, "{answer}");
             }
         }
     }

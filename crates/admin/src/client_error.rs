@@ -33,6 +33,15 @@ pub(super) enum Reason {
         name: String,
         known: String,
     },
+    /// The server has no added settings file of this name; those that it has.
+    NoAddedFile {
+        name: String,
+        known: String,
+    },
+    /// The server takes no added settings files.
+    NoAddedFiles,
+    /// An added settings file has another version than the request says: the reason of the server.
+    Conflict(String),
     /// The socket's file is not there.
     Missing,
     /// Nothing listens on it.
@@ -46,6 +55,20 @@ pub(super) enum Reason {
     Refused(StatusCode, String),
     NotToConnect,
     System(io::Error),
+}
+
+impl AdminClientError {
+    /// Whether the server refused a change, since the file has another version than the precondition says.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.reason, Reason::Conflict(_))
+    }
+
+    /// Whether there is no added settings file of the name.
+    #[must_use]
+    pub fn is_no_added_file(&self) -> bool {
+        matches!(self.reason, Reason::NoAddedFile { .. })
+    }
 }
 
 impl From<io::Error> for Reason {
@@ -95,6 +118,14 @@ impl fmt::Display for AdminClientError {
                 write!(f, "the server has no upstream {name:?}, nor any other")
             }
             Reason::NoUpstream { name, known } => write!(f, "the server has no upstream {name:?}; it has {known}"),
+            Reason::NoAddedFile { name, known } if known.is_empty() => {
+                write!(f, "the server has no added file {name:?}, nor any other")
+            }
+            Reason::NoAddedFile { name, known } => write!(f, "the server has no added file {name:?}; it has {known}"),
+            Reason::NoAddedFiles => {
+                write!(f, "the server of {address} takes no added files: start it with 'serow run', in this version")
+            }
+            Reason::Conflict(reason) => f.write_str(reason.trim_end()),
             Reason::Missing => {
                 write!(
                     f,
@@ -115,6 +146,7 @@ impl fmt::Display for AdminClientError {
                 StatusCode::BAD_REQUEST
                 | StatusCode::UNAUTHORIZED
                 | StatusCode::FORBIDDEN
+                | StatusCode::PAYLOAD_TOO_LARGE
                 | StatusCode::UNPROCESSABLE_ENTITY
                 | StatusCode::NOT_IMPLEMENTED
                 | StatusCode::SERVICE_UNAVAILABLE,

@@ -7,7 +7,8 @@ use serow::{KnownHeader, Method, Request, Response, StatusCode};
 use serow_supervisor::master::{ChangeError, Changed, Control};
 
 use super::{
-    added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange, is_name},
+    added_file_name::AddedFileName,
+    added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     pages::{not_allowed, refusal, set, text},
     subject::sentence,
 };
@@ -53,10 +54,10 @@ pub(super) fn read(added: &SharedAddedSettings, name: &str) -> Response {
 
 /// Reads a change from a request; answers one that is none.
 pub(super) async fn change(name: &str, request: &mut Request) -> Result<SettingsChange, Response> {
-    if !is_name(name) {
-        let answer = if name.is_empty() { not_allowed("GET, HEAD") } else { refusal(StatusCode::BAD_REQUEST, NAME) };
-        return Err(answer);
+    if name.is_empty() {
+        return Err(not_allowed("GET, HEAD"));
     }
+    name.parse::<AddedFileName>().map_err(|error| refusal(StatusCode::BAD_REQUEST, &error.to_string()))?;
     let precondition = precondition(request)?;
     let text = if request.method == Method::PUT {
         let body = std::mem::take(&mut request.body).collect(MAX_TEXT).await;
@@ -121,9 +122,6 @@ fn precondition(request: &Request) -> Result<Precondition, Response> {
         _ => wrong(),
     }
 }
-
-const NAME: &str =
-    "PUT and DELETE are for /config/NAME: letters, digits and . - _, no dot at the start, 100 bytes at most";
 
 const CONDITION: &str = "write If-Match with the ETag of GET, or *; or If-None-Match: * for a new file";
 

@@ -19,11 +19,14 @@
 //! | settings files that are added to a server | `added_settings.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
-//! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
+//! | the client for added settings files | `config_client.rs`, `added_file_name.rs` |
+//! | the client, its requests, and the status for people | `client.rs`, `admin_request.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
+mod added_file_name;
 mod added_settings;
+mod admin_request;
 mod application_metrics;
 mod application_table;
 mod applications;
@@ -36,6 +39,7 @@ mod certificate_metrics;
 mod certificate_table;
 mod client;
 mod client_error;
+mod config_client;
 mod config_pages;
 mod counted_routes;
 mod document;
@@ -69,11 +73,13 @@ mod upstreams;
 
 pub use self::{
     access::AccessCounts,
+    added_file_name::{AddedFileName, AddedFileNameError},
     added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
+    config_client::{AddedFile, ListedFile, StoredFile},
     config_pages::SharedAddedSettings,
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
@@ -84,5 +90,6 @@ pub use self::{
     server_command::{Action, ServerCommand},
     sources::Sources,
     subject::Subject,
+    table::lines as table_lines,
     total::add_ended,
 };

@@ -1,7 +1,8 @@
 //! Tables for people.
 
 /// The lines of a table whose first row are the headings: the first columns are words, the others numbers.
-pub(super) fn lines<const COLUMNS: usize>(rows: &[[String; COLUMNS]], words: usize) -> Vec<String> {
+#[must_use]
+pub fn lines<const COLUMNS: usize>(rows: &[[String; COLUMNS]], words: usize) -> Vec<String> {
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| width(rows, column));
     rows.iter().map(|row| line(row, &widths, words)).collect()
 }

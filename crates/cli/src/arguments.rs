@@ -9,6 +9,7 @@ mod ban;
 mod bench;
 mod cache;
 mod completions;
+mod config;
 mod files;
 mod import;
 mod init;
@@ -18,6 +19,7 @@ mod password;
 mod proxy;
 mod purge;
 mod reload;
+mod route;
 mod run;
 mod settings_file;
 mod stop;
@@ -33,6 +35,10 @@ pub(crate) use self::{
     ban::{BanAddArguments, BanArguments, BanListArguments, BanRemoveArguments, BanSubcommand},
     cache::{CacheArguments, CacheOrderChoice},
     completions::{CompleteArguments, CompletionsArguments, Shell},
+    config::{
+        ConfigArguments, ConfigDeleteArguments, ConfigGetArguments, ConfigListArguments, ConfigPutArguments,
+        ConfigSubcommand,
+    },
     files::FilesArguments,
     import::ImportArguments,
     init::InitArguments,
@@ -42,6 +48,7 @@ pub(crate) use self::{
     proxy::ProxyArguments,
     purge::PurgeArguments,
     reload::ReloadArguments,
+    route::{RouteAddArguments, RouteArguments, RouteListArguments, RouteRemoveArguments, RouteSubcommand},
     run::RunArguments,
     settings_file::{CheckArguments, DEFAULT_SETTINGS_FILE, SettingsFileArguments},
     stop::StopArguments,

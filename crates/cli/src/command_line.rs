@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     arguments::{
         AcmeArguments, AppArguments, BanArguments, CacheArguments, CheckArguments, CompleteArguments,
-        CompletionsArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments, ManArguments,
-        PasswordArguments, ProxyArguments, PurgeArguments, ReloadArguments, RunArguments, StatusArguments,
-        StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        CompletionsArguments, ConfigArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments,
+        ManArguments, PasswordArguments, ProxyArguments, PurgeArguments, ReloadArguments, RouteArguments, RunArguments,
+        StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -143,6 +143,18 @@ pub(crate) enum Command {
     /// Changes last until a reload changes the upstream or starts a new process, unless --persist is given.
     #[command(after_help = UPSTREAM_EXAMPLES)]
     Upstream(UpstreamCommandArguments),
+    /// Add, change, remove and list routes of a running server, without editing a settings file.
+    ///
+    /// They are in effect at once, stay after reloads, crashes and restarts, and are in added files, one for each host:
+    /// 'serow config' shows and changes those. The server must be one of 'serow run'.
+    #[command(after_help = ROUTE_EXAMPLES)]
+    Route(RouteArguments),
+    /// List, print, add, replace and remove settings files that are added to a running server.
+    ///
+    /// An added file is in effect at once, and is kept by its name: it outlives reloads, crashes and restarts. The server must
+    /// be one of 'serow run'.
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(ConfigArguments),
     /// Print a line of a password file, for `basic` in a settings file: a name and the hash of a password.
     ///
     /// It asks for the password, or reads the first line of standard input.
@@ -193,9 +205,12 @@ impl CommandLine {
         let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
         {
             ["bench", "waterfall"] => "bench waterfall".to_owned(),
-            [group @ ("upstream" | "acme"), word] if !names_command_of(group, word) => group.to_owned(),
-            ["acme", command] => format!("acme {command}").trim_end().to_owned(),
-            ["upstream", command] => format!("upstream {command}").trim_end().to_owned(),
+            [group @ ("upstream" | "acme" | "config" | "route"), word] if !names_command_of(group, word) => {
+                group.to_owned()
+            }
+            [group @ ("upstream" | "acme" | "config" | "route"), command] => {
+                format!("{group} {command}").trim_end().to_owned()
+            }
             [command, _] => command.to_owned(),
         };
         let parsed = Self::try_parse_from(&arguments).map(|line| line.command);
@@ -358,6 +373,27 @@ Examples:
       another weight, also after a reload
   serow upstream add app 127.0.0.1:9003,weight=2,max=50
   serow upstream remove app 127.0.0.1:9003";
+
+const ROUTE_EXAMPLES: &str = "\
+Examples:
+  serow route add shop.example 127.0.0.1:9000
+      all requests for shop.example go to this server
+  serow route add shop.example/api http://10.0.0.5:80,http://10.0.0.6:80
+      those for /api and everything below it go to two servers
+  serow route add shop.example/docs files:/srv/docs
+  serow route add '*.old.example' 'redirect:https://shop.example{path}'
+  serow route list
+  serow route remove shop.example/api";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  serow config list
+  serow config put shop shop.toml
+      adds or replaces the file shop
+  serow config get shop > shop.toml
+  serow config put shop - --new < shop.toml
+      fails if there is a file shop
+  serow config delete shop";
 
 const BAN_EXAMPLES: &str = "\
 Examples:

@@ -9,6 +9,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
+//! | `serow config`, `route`: added settings files | `config.rs`; `route.rs`, `route/` |
 //! | `serow ban`, `maintenance` | `ban.rs`, `maintenance.rs` |
 //! | `serow cache`, `purge` | `cache.rs`, `purge.rs` |
 //! | `serow password` | `password.rs` |
@@ -42,6 +43,7 @@ mod check;
 mod command_error;
 mod command_line;
 mod completions;
+mod config;
 mod descriptors;
 mod environment_port;
 mod error_log;
@@ -59,6 +61,7 @@ mod proxy;
 mod purge;
 mod reload;
 mod response_options;
+mod route;
 mod run;
 mod runtime_folder;
 mod sandbox;
@@ -115,6 +118,8 @@ fn main() -> ExitCode {
         Ok(Command::Maintenance(arguments)) => maintenance::run(arguments),
         Ok(Command::Purge(arguments)) => purge::run(arguments),
         Ok(Command::Cache(arguments)) => cache::run(&arguments),
+        Ok(Command::Config(arguments)) => config::run(arguments),
+        Ok(Command::Route(arguments)) => route::run(arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Password(arguments)) => password::run(&arguments),
         Ok(Command::Schema) => check::print_schema(),

@@ -235,7 +235,7 @@ mod tests {
     use crate::{command_error::CommandError, command_line::CommandLine};
 
     /// Arguments, and the line about them.
-    const CASES: [(&[&str], &str); 35] = [
+    const CASES: [(&[&str], &str); 37] = [
         (&["--port", "9000"], "there is no option --port; write --listen 9000, or --listen :9000 for all addresses"),
         (&["-p9000"], "there is no option -p; write --listen 9000, or --listen :9000 for all addresses"),
         (
@@ -256,6 +256,8 @@ mod tests {
             &["upstream", "xyzzy"],
             "serow upstream has no command xyzzy; available: list, up, down, drain, weight, add, remove",
         ),
+        (&["route", "ad", "a.example", "a:1"], "serow route has no command ad; did you mean add?"),
+        (&["config", "get"], "<NAME> is missing; see serow config get --help"),
         (&["ban", "-c", "a.toml"], "-c stands behind a command, as in serow ban list -c a.toml"),
         (&["upstream", "-c", "a.toml"], "-c stands behind a command, as in serow upstream list -c a.toml"),
         (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),

@@ -1,0 +1,74 @@
+//! The name of an added settings file.
+
+use std::{error::Error, fmt, str::FromStr};
+
+/// The name of an added settings file: letters, digits, `.`, `-` and `_`, without a dot at the beginning.
+///
+/// ```
+/// use serow_admin::AddedFileName;
+///
+/// assert!("shop.example".parse::<AddedFileName>().is_ok());
+/// assert!("../serow.toml".parse::<AddedFileName>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AddedFileName(Box<str>);
+
+/// Why a text is not the name of an added settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedFileNameError(Box<str>);
+
+impl AddedFileName {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AddedFileName {
+    type Err = AddedFileNameError;
+
+    fn from_str(text: &str) -> Result<Self, AddedFileNameError> {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        let is_name =
+            !text.is_empty() && text.len() <= MAX_LENGTH && !text.starts_with('.') && text.bytes().all(is_letter);
+        if is_name { Ok(Self(text.into())) } else { Err(AddedFileNameError(text.into())) }
+    }
+}
+
+impl fmt::Display for AddedFileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for AddedFileNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} cannot name an added file: use letters, digits, '.', '-' and '_', at most {MAX_LENGTH}, and no dot \
+             at its beginning",
+            self.0
+        )
+    }
+}
+
+impl Error for AddedFileNameError {}
+
+/// With an ending, it is the name of a file (NAME_MAX is 255 bytes).
+const MAX_LENGTH: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_folder() {
+        for name in ["shop", "shop.example", "a_b-c", "0", &"a".repeat(100)] {
+            assert_eq!(name.parse::<AddedFileName>().unwrap().as_str(), name);
+        }
+        for name in ["", ".", "..", ".a", "a/b", "*", "a b", "ä", "a\0", "a%2f", &"a".repeat(101)] {
+            assert!(name.parse::<AddedFileName>().is_err(), "{name}");
+        }
+    }
+}
