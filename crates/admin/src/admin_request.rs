@@ -5,7 +5,7 @@ use std::time::Duration;
 use serow::{Headers, KnownHeader, Method, RequestHead, Target, Version};
 use serow_supervisor::master::WantedProcess;
 
-use super::{added_file_name::AddedFileName, cache_inquiry::CacheInquiry, config_client::Precondition};
+use super::{added_file_name::AddedFileName, cache_inquiry::CacheInquiry, config_client::FilePrecondition};
 
 /// A request of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +35,14 @@ pub(super) enum AdminRequest {
         /// Its new text.
         text: String,
         /// The version that it replaces.
-        precondition: Precondition,
+        precondition: FilePrecondition,
     },
     /// Remove an added settings file.
     DeleteFile {
         /// Its name.
         name: AddedFileName,
         /// The version that it removes.
-        precondition: Precondition,
+        precondition: FilePrecondition,
     },
 }
 
@@ -62,9 +62,9 @@ impl AdminRequest {
         }
         if let Self::PutFile { precondition, .. } | Self::DeleteFile { precondition, .. } = self {
             match precondition {
-                Precondition::None => {}
-                Precondition::Absent => set(KnownHeader::IfNoneMatch, "*"),
-                Precondition::Version(etag) => set(KnownHeader::IfMatch, etag),
+                FilePrecondition::None => {}
+                FilePrecondition::Absent => set(KnownHeader::IfNoneMatch, "*"),
+                FilePrecondition::Version(etag) => set(KnownHeader::IfMatch, etag),
             }
         }
         let (method, path) = self.target();

@@ -33,7 +33,7 @@ pub struct ListedFile {
 
 /// The version that a change replaces; the server refuses the change where it has another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Precondition {
+pub enum FilePrecondition {
     /// Any version, or none.
     None,
     /// There is no file of this name.
@@ -125,7 +125,7 @@ impl AdminClient {
         &self,
         name: &AddedFileName,
         text: String,
-        precondition: Precondition,
+        precondition: FilePrecondition,
     ) -> Result<StoredFile, AdminClientError> {
         let response = self.respond(&AdminRequest::PutFile { name: name.clone(), text, precondition })?;
         match response.status {
@@ -146,7 +146,7 @@ impl AdminClient {
     pub fn delete_added_file(
         &self,
         name: &AddedFileName,
-        precondition: Precondition,
+        precondition: FilePrecondition,
     ) -> Result<String, AdminClientError> {
         let response = self.respond(&AdminRequest::DeleteFile { name: name.clone(), precondition })?;
         match response.status {

@@ -75,7 +75,7 @@ pub use self::{
     cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
-    config_client::{AddedFile, ListedFile, Precondition, StoredFile},
+    config_client::{AddedFile, FilePrecondition, ListedFile, StoredFile},
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,

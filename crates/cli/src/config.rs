@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use serow_admin::Precondition;
+use serow_admin::FilePrecondition;
 
 use crate::{
     admin_client::{admin_client, print},
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: ConfigArguments) -> Result<(), CommandError> {
         ConfigSubcommand::Put(ConfigPutArguments { name, file, new, etag, client }) => {
             let text = text_of(&file)?;
             let precondition = match (new, etag) {
-                (true, _) => Precondition::Absent,
+                (true, _) => FilePrecondition::Absent,
                 (false, etag) => version(etag),
             };
             let stored = admin_client(&client)?.put_added_file(&name, text, precondition);
@@ -57,11 +57,11 @@ fn text_of(file: &Path) -> Result<String, CommandError> {
 }
 
 /// The version that a user names; a shell removes the quotes of an ETag (RFC 9110 §8.8.3).
-fn version(etag: Option<String>) -> Precondition {
+fn version(etag: Option<String>) -> FilePrecondition {
     match etag {
-        None => Precondition::None,
-        Some(etag) if etag.ends_with('"') => Precondition::Version(etag),
-        Some(etag) => Precondition::Version(format!("\"{etag}\"")),
+        None => FilePrecondition::None,
+        Some(etag) if etag.ends_with('"') => FilePrecondition::Version(etag),
+        Some(etag) => FilePrecondition::Version(format!("\"{etag}\"")),
     }
 }
 
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn versions_need_no_quotes() {
         for (written, expected) in [("abc", "\"abc\""), ("\"abc\"", "\"abc\""), ("W/\"abc\"", "W/\"abc\"")] {
-            assert_eq!(version(Some(written.to_owned())), Precondition::Version(expected.to_owned()));
+            assert_eq!(version(Some(written.to_owned())), FilePrecondition::Version(expected.to_owned()));
         }
-        assert_eq!(version(None), Precondition::None);
+        assert_eq!(version(None), FilePrecondition::None);
     }
 }

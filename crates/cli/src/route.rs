@@ -9,7 +9,7 @@ mod listing;
 mod site;
 mod target;
 
-use serow_admin::{AdminClient, Precondition};
+use serow_admin::{AdminClient, FilePrecondition};
 
 pub(crate) use self::{address::RouteAddress, error::RouteError, target::RouteTarget};
 use self::{document::RouteDocument, listing::RouteListing};
@@ -67,8 +67,8 @@ fn change(
     let name = address.file();
     for _ in 0..MAX_TRIES {
         let (text, version) = match client.added_file(name)? {
-            Some(file) => (Some(file.text), Precondition::Version(file.etag)),
-            None => (None, Precondition::Absent),
+            Some(file) => (Some(file.text), FilePrecondition::Version(file.etag)),
+            None => (None, FilePrecondition::Absent),
         };
         let outcome = match edit(text.as_deref())? {
             FileChange::Nothing => return Ok(format!("{address} leads there already\n")),
