@@ -12,6 +12,7 @@ use serow_net::monotonic;
 use serow_supervisor::master::WantedProcess;
 
 use super::{
+    added_settings::SettingsChange,
     ban_command::BanCommand,
     maintenance_command::MaintenanceCommand,
     purge_command::PurgeCommand,
@@ -35,6 +36,8 @@ pub(super) enum Command {
     Maintenance(MaintenanceCommand),
     /// Purge the cache.
     Purge(PurgeCommand),
+    /// Add, change or remove a settings file.
+    Config(SettingsChange),
 }
 
 /// The sender of a command.
@@ -92,6 +95,8 @@ impl fmt::Display for Command {
             Self::Ban(command) => command.fmt(f),
             Self::Maintenance(command) => command.fmt(f),
             Self::Purge(command) => command.fmt(f),
+            Self::Config(SettingsChange { name, text: Some(_), .. }) => write!(f, "put the settings file {name}"),
+            Self::Config(SettingsChange { name, text: None, .. }) => write!(f, "remove the settings file {name}"),
             Self::Certificate(CertificateCommand { certificate, action }) => match action {
                 CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),
                 CertificateAction::Revoke => write!(f, "revoke the certificate of {certificate:?}"),

@@ -16,6 +16,7 @@
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
 //! | commands for maintenance | `maintenance_command.rs` |
+//! | settings files that are added to a server | `added_settings.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
 //! | the client for added settings files | `config_client.rs`, `added_file_name.rs` |
@@ -24,6 +25,7 @@
 
 mod access;
 mod added_file_name;
+mod added_settings;
 mod admin_request;
 mod application_metrics;
 mod application_table;
@@ -38,6 +40,7 @@ mod certificate_table;
 mod client;
 mod client_error;
 mod config_client;
+mod config_pages;
 mod counted_routes;
 mod document;
 mod endpoint;
@@ -71,11 +74,13 @@ mod upstreams;
 pub use self::{
     access::AccessCounts,
     added_file_name::{AddedFileName, AddedFileNameError},
+    added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},
     client::{AdminClient, LastOrder, ServerIdentity},
     client_error::AdminClientError,
     config_client::{AddedFile, FilePrecondition, ListedFile, StoredFile},
+    config_pages::SharedAddedSettings,
     counted_routes::CountedRoutes,
     endpoint::AdminEndpoint,
     error::AdminError,

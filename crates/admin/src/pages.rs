@@ -8,6 +8,7 @@ use super::{
     audit::{Caller, Command},
     ban_command::BanCommand,
     cache_inquiry::CacheInquiry,
+    config_pages,
     maintenance_command::MaintenanceCommand,
     metrics,
     purge_command::PurgeCommand,
@@ -84,6 +85,9 @@ impl Pages {
         }
         match request.method {
             Method::GET | Method::HEAD => self.read(&request).await,
+            Method::PUT | Method::DELETE if config_pages::name_in(request.target.path()).is_some() => {
+                self.change_config(request).await
+            }
             Method::POST => self.change(request).await,
             _ => wrong_method(request.target.path()),
         }
@@ -101,8 +105,40 @@ impl Pages {
                 Some(refused) => refused,
                 None => self.cache(request.target.query()).await,
             },
-            path => wrong_method(path),
+            path => match (config_pages::name_in(path), &self.subject) {
+                (Some(_), _) if !self.is_of_owner() => refusal(StatusCode::FORBIDDEN, ONLY_BY_SOCKET),
+                (Some(name), Subject::Master { added, .. }) => config_pages::read(added, name),
+                (Some(_), Subject::Server { .. }) => refusal(StatusCode::NOT_IMPLEMENTED, WITHOUT_FILE),
+                (None, _) => wrong_method(path),
+            },
         }
+    }
+
+    /// Whether only the user of the server and root can connect.
+    fn is_of_owner(&self) -> bool {
+        matches!(self.access, Access::Owner { .. })
+    }
+
+    /// Changes an added settings file, and logs it. Settings name programs that the server runs, and files that it serves.
+    async fn change_config(&self, mut request: Request) -> Response {
+        let caller = Caller::of(request.connection());
+        if !self.is_of_owner() {
+            let refused = refusal(StatusCode::FORBIDDEN, ONLY_BY_SOCKET);
+            caller.log_refusal(&request, refused.status);
+            return refused;
+        }
+        let Subject::Master { control, .. } = &self.subject else {
+            return refusal(StatusCode::NOT_IMPLEMENTED, WITHOUT_FILE);
+        };
+        let path = request.target.path().to_owned();
+        let name = config_pages::name_in(&path).unwrap_or_default();
+        let change = match config_pages::change(name, &mut request).await {
+            Ok(change) => change,
+            Err(answer) => return answer,
+        };
+        let response = config_pages::make(control, &change).await;
+        caller.log(&Command::Config(change), response.status);
+        response
     }
 
     /// Executes the command of a caller who is allowed to, and logs it.
@@ -149,6 +185,8 @@ impl Pages {
             Command::Ban(command) => self.subject.apply_ban(command).await,
             Command::Maintenance(command) => self.subject.apply_maintenance(command).await,
             Command::Purge(command) => self.subject.apply_purge(command).await,
+            // It has a method and an answer of its own.
+            Command::Config(_) => return wrong_method("/config"),
             Command::Stop => {
                 self.subject.stop().await;
                 Ok("stopping: the server finishes the requests in progress\n".to_owned())
@@ -218,14 +256,14 @@ fn answer(media_type: &str, done: Result<String, Refusal>) -> Response {
     }
 }
 
-fn text(media_type: &str, text: &str) -> Response {
+pub(super) fn text(media_type: &str, text: &str) -> Response {
     let mut response = Response::text(text.to_owned());
     set(&mut response, KnownHeader::ContentType, media_type);
     set(&mut response, KnownHeader::CacheControl, "no-store");
     response
 }
 
-fn refusal(status: StatusCode, reason: &str) -> Response {
+pub(super) fn refusal(status: StatusCode, reason: &str) -> Response {
     let mut response = text("text/plain; charset=utf-8", &format!("{}\n", reason.trim_end()));
     response.status = status;
     response
@@ -236,18 +274,19 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" | "/cache" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
+        path if config_pages::name_in(path).is_some() => not_allowed("GET, HEAD, PUT, DELETE"),
         "/reload" | "/stop" | "/certificates" | "/maintenance" | "/bans" | "/purge" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
 
-fn not_allowed(methods: &str) -> Response {
+pub(super) fn not_allowed(methods: &str) -> Response {
     let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
     set(&mut refused, KnownHeader::Allow, methods);
     refused
 }
 
-fn set(response: &mut Response, name: KnownHeader, value: &str) {
+pub(super) fn set(response: &mut Response, name: KnownHeader, value: &str) {
     // Constants of this file are valid values.
     let _ = response.headers.insert(name, value);
 }
@@ -271,6 +310,11 @@ const STOPPING: &str = "the server is stopping";
 
 const WITHOUT_TOKEN: &str = "over TCP, changes need a token: give the server --admin-token-file, or a unix socket";
 
+const ONLY_BY_SOCKET: &str =
+    "added settings files are read and changed by the unix socket only: they can name programs to run";
+
+const WITHOUT_FILE: &str = "only 'serow run' has settings files";
+
 const WRONG_TOKEN: &str = "the token is missing or wrong: give the server's --admin-token-file";
 
 /// The page brings all it needs, and asks for itself only.
@@ -291,6 +335,8 @@ POST /bans       ban a client or lift a ban, as docs/access.md describes
 POST /purge      purge the cache, as docs/cache.md describes: 200, or 422 where the server has none
 POST /maintenance  begin or end maintenance, as docs/running.md describes
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong; ?process=new starts a new process
+GET /config      the settings files that were added, in JSON; GET /config/NAME one of them
+PUT /config/NAME add a settings file or change it, at once and for later starts, as docs/running.md describes; DELETE removes it
 POST /stop       finish the requests in progress, then end
 
 Over TCP, POST and GET /cache need 'Authorization: Bearer' with the token of --admin-token-file.

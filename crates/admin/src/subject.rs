@@ -9,8 +9,9 @@ use serow_processes::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess};
 
 use super::{
-    ban_command::BanCommand, cache_inquiry::CacheInquiry, maintenance_command::MaintenanceCommand,
-    purge_command::PurgeCommand, server_command::ServerCommand, sources::Sources, total,
+    ban_command::BanCommand, cache_inquiry::CacheInquiry, config_pages::SharedAddedSettings,
+    maintenance_command::MaintenanceCommand, purge_command::PurgeCommand, server_command::ServerCommand,
+    sources::Sources, total,
 };
 
 /// The server or master that an admin endpoint reports on and controls.
@@ -27,7 +28,12 @@ pub enum Subject {
         reloader: Option<Reloader>,
     },
     /// The generations of `serow run`.
-    Master(Control),
+    Master {
+        /// Sends it requests.
+        control: Control,
+        /// Its added files.
+        added: SharedAddedSettings,
+    },
 }
 
 /// Why a command failed.
@@ -44,7 +50,7 @@ impl Subject {
     pub(super) async fn status(&self) -> Option<Value> {
         match self {
             Self::Server { sources, .. } => Some(sources.document()),
-            Self::Master(control) => control.report().await.map(|report| of_generations(&report)),
+            Self::Master { control, .. } => control.report().await.map(|report| of_generations(&report)),
         }
     }
 
@@ -59,7 +65,7 @@ impl Subject {
                 Err(why) => Err(Refusal::Failed(why.to_string())),
             },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
-            Self::Master(control) => match control.reload(process).await {
+            Self::Master { control, .. } => match control.reload(process).await {
                 Ok(reloaded) => Ok(sentence(&reloaded)),
                 Err(reason) => Err(Refusal::Failed(reason)),
             },
@@ -105,7 +111,7 @@ impl Subject {
     ) -> Result<String, Refusal> {
         let done = match self {
             Self::Server { sources, .. } => apply(sources),
-            Self::Master(control) => match serde_json::to_value(command) {
+            Self::Master { control, .. } => match serde_json::to_value(command) {
                 Ok(value) => control.command(value, persist).await,
                 Err(error) => Err(error.to_string()),
             },
@@ -118,13 +124,13 @@ impl Subject {
         match self {
             Self::Server { stopper, .. } if stopper.is_stopping() => {}
             Self::Server { stopper, .. } => stopper.stop(),
-            Self::Master(control) => control.stop().await,
+            Self::Master { control, .. } => control.stop().await,
         }
     }
 }
 
 /// The answer to a successful reload.
-fn sentence(Reloaded { number, process, still_accepts }: &Reloaded) -> String {
+pub(super) fn sentence(Reloaded { number, process, still_accepts }: &Reloaded) -> String {
     let process = match process {
         ProcessOfReload::Same => " with the new settings".to_owned(),
         ProcessOfReload::New { reason: Some(reason) } => format!(" in a new process: {reason}"),

@@ -19,12 +19,12 @@ use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
 use serow_limits::Bans;
 use serow_router::Methods;
-use serow_site::{AccessControl, ClientRequests, Guard, RateLimit, RefusedAddresses, Satisfy};
+use serow_site::{AccessControl, ClientRequests, Guard, RefusedAddresses, Satisfy};
 use serow_variables::Scope;
 
 pub(crate) use self::identity::is_user_field;
 use self::tokens::Keys;
-use crate::proxying::Proxying;
+use crate::{kept_parts::KeptLimit, proxying::Proxying};
 use serow_config::tables::access::{AccessSettings, LimitTable, SatisfyChoice};
 
 /// Finds out what requests must pass, and notes what means nothing.
@@ -34,7 +34,7 @@ pub(crate) struct Access<'a> {
     trust: Arc<TrustedProxies>,
     proxying: &'a Proxying<'a>,
     problems: &'a Problems,
-    limits: BTreeMap<String, Option<Arc<RateLimit>>>,
+    limits: BTreeMap<String, Option<KeptLimit>>,
     /// The fleet that shares limits; nothing in it if its settings have errors.
     fleet: Option<&'a Option<Arc<Fleet>>>,
     /// Where clients are banned who break a limit.
@@ -59,7 +59,7 @@ pub(crate) struct AccessParts<'a> {
     /// Whether clients may have certificates.
     has_client_authorities: bool,
     /// The limits that there are already, by their names.
-    kept_limits: BTreeMap<String, Arc<RateLimit>>,
+    kept_limits: BTreeMap<String, KeptLimit>,
     refused_addresses: Arc<RefusedAddresses>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> AccessParts<'a> {
     }
 
     /// The same where the server has these limits and this count already.
-    pub(crate) fn kept(self, limits: BTreeMap<String, Arc<RateLimit>>, refused: &Arc<RefusedAddresses>) -> Self {
+    pub(crate) fn kept(self, limits: BTreeMap<String, KeptLimit>, refused: &Arc<RefusedAddresses>) -> Self {
         Self { kept_limits: limits, refused_addresses: Arc::clone(refused), ..self }
     }
 }
@@ -122,7 +122,10 @@ impl<'a> Access<'a> {
         };
         for LimitTable { settings, place } in limits {
             let name = settings.name.clone();
-            let limit = kept_limits.remove(&name).or_else(|| this.limit(settings, scope, &place).map(Arc::new));
+            let written = format!("{settings:?}");
+            let kept = kept_limits.remove(&name).filter(|kept| kept.written == written);
+            let new = || this.limit(settings, scope, &place).map(|limit| KeptLimit { written, limit: Arc::new(limit) });
+            let limit = kept.or_else(new);
             if this.limits.insert(name.clone(), limit).is_some() {
                 let text = format!("there is a [[limit]] {name:?} already: choose another name");
                 problems.add(Problem::of_value(place.key("name"), text));
@@ -216,11 +219,16 @@ impl<'a> Access<'a> {
         self.found.borrow().files.clone()
     }
 
+    /// The limits, as other settings find them.
+    pub(crate) fn kept_limits(&self) -> BTreeMap<String, KeptLimit> {
+        self.limits.iter().filter_map(|(name, limit)| Some((name.clone(), limit.clone()?))).collect()
+    }
+
     /// Keeps the parts that the server needs while it runs.
     pub(crate) fn into_control(self) -> AccessControl {
         let found = self.found.into_inner();
         AccessControl {
-            limits: self.limits.into_values().flatten().collect(),
+            limits: self.limits.into_values().flatten().map(|kept| kept.limit).collect(),
             requests: found.requests,
             refused_addresses: self.refused_addresses,
             watched: found.watched,

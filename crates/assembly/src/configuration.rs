@@ -86,6 +86,7 @@ pub(crate) fn of(
         has_cgi: sites.iter().any(SiteTable::has_cgi),
         files: fixed_parts::files(redis.as_ref(), &general, folder),
         notes_attempts: note_attempts,
+        shared_limits: if redis.is_some() { format!("{limits:?} {written_maps}") } else { String::new() },
         ..FixedParts::default()
     };
     let note = |found: SettingError| problems.add(found.problem(&Place::default()));
@@ -136,6 +137,7 @@ pub(crate) fn of(
     let logs = LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) };
     let counted_routes = metrics.route_metrics.then(|| numbers.counted());
     let renewed_files = [certificate_files, proxying.renewed_files(), access.files()].concat();
+    let kept_limits = KeptLimits { maps: written_maps, limits: access.kept_limits() };
     // Before the upstreams, which it refers to.
     let access = access.into_control();
     let (written_upstreams, caching) = (proxying.into_upstreams(), caching.into_store());
@@ -151,7 +153,7 @@ pub(crate) fn of(
     let kept = KeptParts {
         upstreams: written_upstreams.clone(),
         applications: written_applications,
-        limits: KeptLimits::of(written_maps, &access.limits),
+        limits: kept_limits,
         cache: caching.clone(),
         fleet: access.fleet.clone(),
         bans: Some(server.bans.clone()),

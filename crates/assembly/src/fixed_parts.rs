@@ -40,6 +40,8 @@ pub struct FixedParts {
     pub(crate) asks_providers: bool,
     /// The names of the applications.
     pub(crate) applications: Vec<String>,
+    /// The limits, and the maps that their keys may name, if other servers share them, as text.
+    pub(crate) shared_limits: String,
     /// Whether the attempts on servers are noted.
     pub(crate) notes_attempts: bool,
 }
@@ -76,6 +78,7 @@ impl FixedParts {
             (self.counted_routes != others.counted_routes, "there are other routes for `route-metrics`"),
             (self.clients != others.clients, "other routes have `trust`, or name clients in the access log"),
             (self.notes_attempts != others.notes_attempts, "attempts on servers are noted from now on, or no longer"),
+            (self.shared_limits != others.shared_limits, "there are other limits to share with servers"),
             (self.files != others.files, "a file that is read at the start has changed"),
         ];
         reasons.into_iter().find(|(is_other, _)| *is_other).map(|(_, why)| why.to_owned())
@@ -122,4 +125,4 @@ impl FileStamp {
 }
 
 /// The keys at the root of what is exchanged while the server serves.
-const ADOPTED_KEYS: [&str; 4] = ["include", "map", "site", "upstream"];
+const ADOPTED_KEYS: [&str; 5] = ["include", "limit", "map", "site", "upstream"];

@@ -29,7 +29,14 @@ pub struct KeptParts {
 #[derive(Clone, Default)]
 pub(crate) struct KeptLimits {
     pub(crate) maps: String,
-    pub(crate) limits: BTreeMap<String, Arc<RateLimit>>,
+    pub(crate) limits: BTreeMap<String, KeptLimit>,
+}
+
+/// A limit, and how it is written: one that is written alike is the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptLimit {
+    pub(crate) written: String,
+    pub(crate) limit: Arc<RateLimit>,
 }
 
 /// An upstream as it is written: those that are written alike are the same one.
@@ -37,13 +44,8 @@ pub(crate) struct KeptLimits {
 pub(crate) struct WrittenUpstream(pub(crate) String);
 
 impl KeptLimits {
-    /// These, with keys that may name these maps.
-    pub(crate) fn of(maps: String, limits: &[Arc<RateLimit>]) -> Self {
-        Self { maps, limits: limits.iter().map(|limit| (limit.name().to_owned(), Arc::clone(limit))).collect() }
-    }
-
     /// Those with keys of the same meaning.
-    pub(crate) fn with_maps(&self, maps: &str) -> BTreeMap<String, Arc<RateLimit>> {
+    pub(crate) fn with_maps(&self, maps: &str) -> BTreeMap<String, KeptLimit> {
         if self.maps == maps { self.limits.clone() } else { BTreeMap::new() }
     }
 }

@@ -167,6 +167,26 @@ pub fn following(
     of_sources(path, &gather_bundle(path, bytes)?, host, kept)
 }
 
+/// Checks the settings of a file, and nothing that only the parts of a server can find.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn check_settings(path: &Path, bytes: Vec<u8>) -> Result<(), ConfigurationError> {
+    let sources = gather_bundle(path, bytes)?;
+    let faults = faults_of_settings(&sources, path.parent().unwrap_or(Path::new("")));
+    if faults.is_empty() { Ok(()) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
+}
+
+/// The faults of settings, wherever they are used.
+fn faults_of_settings(sources: &Sources, folder: &Path) -> Vec<Fault> {
+    let tables = with_tables(sources, folder, |tables, _, problems| {
+        settings_routing::check(&tables, folder, problems);
+        Some(())
+    });
+    tables.err().unwrap_or_default()
+}
+
 /// The faults of a settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -188,11 +208,7 @@ pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Fault
     let Err(mut of_parts) = assemble(&sources, folder, host, &KeptParts::default()) else {
         return Ok(Faults::default());
     };
-    let tables = with_tables(&sources, folder, |tables, _, problems| {
-        settings_routing::check(&tables, folder, problems);
-        Some(())
-    });
-    let of_settings = tables.err().unwrap_or_default();
+    let of_settings = faults_of_settings(&sources, folder);
     of_parts.retain(|fault| !of_settings.contains(fault));
     Ok(Faults { of_settings, of_parts })
 }

@@ -20,8 +20,13 @@ use serow_net::private_folder::foreign_owner;
 pub(crate) fn socket_name(file: &Path) -> String {
     match file == Path::new(SYSTEM_FILE) {
         true => SYSTEM_SOCKET.to_owned(),
-        false => format!("admin-{:016x}.sock", fnv1a(file.as_os_str().as_bytes())),
+        false => format!("admin-{}.sock", path_number(file)),
     }
+}
+
+/// The number of a path, for names of what belongs to the server of this settings file.
+pub(crate) fn path_number(file: &Path) -> String {
+    format!("{:016x}", fnv1a(file.as_os_str().as_bytes()))
 }
 
 /// The paths at which a client looks for the socket with this name, in the order of preference.

@@ -18,6 +18,8 @@ use serow_access::{
 use serow_assembly::ServerSettings;
 use serow_net::private_folder::foreign_owner;
 
+use crate::runtime_folder::path_number;
+
 /// Uses the certificate for development that the user keeps, if these settings need one. Otherwise the server has one of
 /// its own, which a warning says.
 pub(crate) fn keep_certificate(settings: &mut ServerSettings) {
@@ -84,6 +86,11 @@ pub(crate) fn folder_of_keys(sets: &[Arc<RemoteKeys>], owner: Option<(u32, Optio
     .ok()
 }
 
+/// The folder of the settings files that are added to the server of this settings file, an absolute path.
+pub(crate) fn of_added_settings(file: &Path) -> Option<PathBuf> {
+    Some(of_user()?.join(ADDED).join(path_number(file)))
+}
+
 /// A folder that only this user may write to.
 fn private_folder(path: &Path, owner: Option<(u32, Option<u32>)>) -> io::Result<PathBuf> {
     if !path.exists() {
@@ -119,6 +126,9 @@ fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
 
 /// The file with the secret for the cookies of logins.
 const LOGIN_KEY: &str = "login.key";
+
+/// The folder with the settings files that are added to servers.
+const ADDED: &str = "added";
 
 /// The folder with the key sets of issuers.
 const KEYS: &str = "keys";

@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use serow_document::{ConfigurationError, Disk, Document, Fault, Files, Place, Problems, Sources, bundle, include};
+use serow_document::{
+    ConfigurationError, Disk, Document, Fault, Files, Place, Problems, Sources,
+    bundle::{self, AddedFiles},
+    include,
+};
 
 use crate::{
     checks::{self, CheckedTables},
@@ -11,10 +15,11 @@ use crate::{
     tables::{TableReading, root::RootTable},
 };
 
-/// The bytes of a settings file with those of the files that it includes, for [`gather_bundle`] in another process.
+/// The bytes of a settings file with those of the files that it includes, and of added ones, for [`gather_bundle`] in another
+/// process.
 #[must_use]
-pub fn bundle(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
-    bundle::write(path, bytes)
+pub fn bundle(path: &Path, bytes: Vec<u8>, added: AddedFiles) -> Vec<u8> {
+    bundle::write(path, bytes, added)
 }
 
 /// The text of a settings file at this path, and those that it includes, of the disk or of a bundle.
@@ -24,7 +29,12 @@ pub fn bundle(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
 /// The bytes are not text, or a file that is included cannot be read.
 pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, ConfigurationError> {
     match bundle::read(path, bytes).map_err(ConfigurationError::Unreadable)? {
-        (text, Some(mut bundle)) => gather(path, text, &mut bundle),
+        (text, Some(mut bundle)) => {
+            let added = bundle.take_added();
+            let mut sources = gather(path, text, &mut bundle)?;
+            let faults = include::gather_added(&mut sources, added);
+            if faults.is_empty() { Ok(sources) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
+        }
         (text, None) => gather(path, text, &mut Disk),
     }
 }

@@ -56,7 +56,7 @@ pub fn schema() -> Value {
     let site = one_of(site.schema(), &["app", "cgi", "files", "php", "proxy", "route"]);
     let mut root = Shape::together(of_root());
     let upstream = Shape::together(of_upstream()).schema();
-    let map = Shape::of::<MapSettings>().schema();
+    let map = one_of(Shape::of::<MapSettings>().schema(), &["values", "shares", "networks"]);
     root = root.with("acme", "Automatic certificates (ACME).", Shape::of::<AcmeOptions>().schema());
     root = root.with("cache", "Where responses are cached.", Shape::of::<CacheTable>().schema());
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));

@@ -1,5 +1,5 @@
-//! A settings file and those that it includes, as one process hands them to another: a generation that is started again
-//! must not find other files than the one before.
+//! A settings file, those that it includes and those that were added to it, as one process hands them to another: a generation
+//! that is started again must not find other files than the one before.
 
 use std::{
     collections::BTreeMap,
@@ -19,16 +19,22 @@ pub struct Bundle {
     text: String,
     expanded: BTreeMap<PathBuf, Result<Vec<PathBuf>, String>>,
     read: BTreeMap<PathBuf, Result<String, String>>,
+    #[serde(default)]
+    added: AddedFiles,
 }
 
-/// The bytes of a settings file with those of the files that it includes, if it includes any.
-pub fn write(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
-    let Some(text) = file::text_of(path, bytes.clone()).ok().filter(|text| text.contains(include::KEY)) else {
+/// The texts of files that are not on the disk and belong to the settings, by their names.
+pub type AddedFiles = BTreeMap<String, String>;
+
+/// The bytes of a settings file with those of the files that it includes, and with added ones, if there are any.
+pub fn write(path: &Path, bytes: Vec<u8>, added: AddedFiles) -> Vec<u8> {
+    let has_others = |text: &String| text.contains(include::KEY) || !added.is_empty();
+    let Some(text) = file::text_of(path, bytes.clone()).ok().filter(has_others) else {
         return bytes;
     };
-    let mut bundle = Bundle { text: text.clone(), ..Bundle::default() };
+    let mut bundle = Bundle { text: text.clone(), added, ..Bundle::default() };
     include::gather(path, text, &mut Recorder { bundle: &mut bundle });
-    if bundle.expanded.is_empty() {
+    if bundle.expanded.is_empty() && bundle.added.is_empty() {
         return bytes;
     }
     match serde_json::to_vec(&bundle) {
@@ -44,6 +50,13 @@ pub fn read(path: &Path, bytes: Vec<u8>) -> Result<(String, Option<Bundle>), Str
     match serde_json::from_slice::<Bundle>(written) {
         Ok(bundle) => Ok((bundle.text.clone(), Some(bundle))),
         Err(_) => Ok((file::text_of(path, bytes)?, None)),
+    }
+}
+
+impl Bundle {
+    /// The files that were added.
+    pub fn take_added(&mut self) -> AddedFiles {
+        std::mem::take(&mut self.added)
     }
 }
 

@@ -13,6 +13,7 @@ use toml::{
 };
 
 use crate::{
+    bundle::AddedFiles,
     environment,
     fault::Fault,
     file::{self, Source},
@@ -54,6 +55,24 @@ pub fn gather(path: &Path, text: String, files: &mut impl Files) -> (Sources, Ve
     };
     gathering.include(path, &text, 0, 1);
     (gathering.sources, gathering.faults)
+}
+
+/// Adds files that are not on the disk to the sources, each by its name.
+pub fn gather_added(sources: &mut Sources, added: AddedFiles) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (name, text) in added {
+        // Errors of the text are found when it is read.
+        let (root, _) = DeTable::parse_recoverable(&text);
+        let include = root.get_ref().get_key_value(KEY).map(|(key, _)| key.span());
+        let start = sources.add(&name, text);
+        faults.extend(include.map(|span| Fault {
+            span: Some(start + span.start..start + span.end),
+            text: format!(
+                "`{KEY}` belongs to files of the disk: an added file has [[site]], [[upstream]], [[map]] and [[limit]]"
+            ),
+        }));
+    }
+    faults
 }
 
 struct Gathering<'f, F> {

@@ -6,7 +6,8 @@
 //! | the servers, their addresses, names and certificates become sites | `nginx/translation.rs`, `nginx/listeners.rs`, `nginx/server.rs` |
 //! | the locations are put into the order in which routes have the effect of nginx's choice | `nginx/locations.rs`, `nginx/server_routes.rs` |
 //! | the directives of a location that act in an order, such as `if` and `rewrite`, become routes | `nginx/flow.rs`, `nginx/redirects.rs` |
-//! | its content becomes a handler: files, a proxy, PHP | `nginx/content.rs`, `nginx/proxying.rs`, `nginx/programs.rs` |
+//! | its content becomes a handler: files, a proxy, PHP | `nginx/content.rs`, `nginx/candidates.rs`, `nginx/proxying.rs`, `nginx/programs.rs` |
+//! | variables of maps, shares and networks become maps | `nginx/maps.rs`, `nginx/distribution.rs` |
 //! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/`, `nginx/scope.rs` |
 //! | settings move to where a person would write them | `nginx/tidying.rs` |
 //! | the settings become text | `settings/` |

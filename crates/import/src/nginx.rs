@@ -1,8 +1,10 @@
 //! The meaning of nginx's directives, in Serow's settings.
 
+mod candidates;
 mod catalog;
 mod condition;
 mod content;
+mod distribution;
 mod flow;
 mod handler;
 mod import;

@@ -26,6 +26,8 @@ pub struct Line {
     pub directive: String,
     /// The outcome.
     pub outcome: Outcome,
+    /// Whether it is lost only since it is in a block that is.
+    pub is_inside: bool,
 }
 
 /// The report of an import.
@@ -104,10 +106,17 @@ fn write_part<'a>(
         return Ok(());
     }
     writeln!(formatter, "{title}")?;
-    for (line, why) in lines {
-        writeln!(formatter, "  {}: {}\n      {why}", line.place, line.directive)?;
+    while let Some((line, why)) = lines.next() {
+        let count = std::iter::from_fn(|| lines.next_if(|(line, _)| line.is_inside)).count();
+        let inside = if count > 0 { format!(" (and {count} in it)") } else { String::new() };
+        writeln!(formatter, "  {}: {}{inside}\n      {why}", line.place, line.directive)?;
     }
     writeln!(formatter)
+}
+
+/// The reason of a directive in a block that is lost.
+fn in_block(block: &Directive) -> String {
+    format!("it is in `{}`, which has no translation", block.name())
 }
 
 /// Notes of what became of each directive, taken while the settings are made.
@@ -151,7 +160,7 @@ impl Notes {
         self.lost(directive, why);
         for inner in directive.children() {
             if !self.has(inner) {
-                self.lost_with_all(inner, &format!("it is in `{}`, which has no translation", directive.name()));
+                self.lost_with_all(inner, &in_block(directive));
             }
         }
     }
@@ -164,16 +173,21 @@ impl Notes {
     /// The report of these directives and of all in them. One about which nothing was noted is lost.
     pub(crate) fn report(&self, directives: &[Directive]) -> Report {
         let mut report = Report::default();
-        self.append(directives, &mut report);
+        self.append(directives, None, &mut report);
         report
     }
 
-    fn append(&self, directives: &[Directive], report: &mut Report) {
+    fn append(&self, directives: &[Directive], block: Option<&Directive>, report: &mut Report) {
         let outcomes = self.outcomes.borrow();
+        let inside = block.map(|block| Outcome::Lost(in_block(block)));
         for directive in directives {
             let noted = outcomes.get(directive.number).map(Vec::as_slice).unwrap_or_default();
-            let line =
-                |outcome: Outcome| Line { place: directive.place.clone(), directive: directive.quoted(), outcome };
+            let line = |outcome: Outcome| Line {
+                place: directive.place.clone(),
+                directive: directive.quoted(),
+                is_inside: inside.as_ref() == Some(&outcome),
+                outcome,
+            };
             let remarks = noted.iter().filter(|outcome| matches!(outcome, Outcome::Differs(_) | Outcome::Lost(_)));
             let before = report.lines.len();
             report.lines.extend(remarks.cloned().map(line));
@@ -181,7 +195,7 @@ impl Notes {
                 let unnoted = Outcome::Lost("the import does not know what it does here".to_owned());
                 report.lines.push(line(noted.iter().min().cloned().unwrap_or(unnoted)));
             }
-            self.append(directive.children(), report);
+            self.append(directive.children(), Some(directive), report);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serow_import::report::{Line, Outcome};
 use serow_nginx_syntax::{
     disk::Disk,
     reading::{self, Files},
@@ -62,6 +63,113 @@ fn configurations_become_these_settings() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A configuration with a directive in a location that passes requests, by `proxy_pass` or the like, and the directive's name;
+/// nothing where nginx lacks it.
+fn passing(family: &str, directive: &str) -> Option<(String, String)> {
+    let name = directive.split(' ').next()?;
+    // Those of only some families, as nginx documents them.
+    let families: &[&str] = match name {
+        "catch_stderr" | "index" | "keep_conn" | "split_path_info" => &["fastcgi"],
+        "modifier1" | "modifier2" => &["uwsgi"],
+        "cookie_domain"
+        | "cookie_flags"
+        | "cookie_path"
+        | "headers_hash_bucket_size"
+        | "headers_hash_max_size"
+        | "http_version"
+        | "method"
+        | "redirect"
+        | "send_lowat"
+        | "set_body"
+        | "cache_convert_head" => &["proxy"],
+        "set_header" => &["proxy", "grpc"],
+        "param" => &["fastcgi", "uwsgi", "scgi"],
+        _ if name.starts_with("ssl_") => &["proxy", "grpc", "uwsgi"],
+        _ if [
+            "cache",
+            "no_cache",
+            "store",
+            "temp",
+            "max_temp",
+            "busy",
+            "limit",
+            "pass_request",
+            "buffering",
+            "buffers",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
+            || ["bind_dynamic", "force_ranges", "ignore_client_abort", "request_buffering"].contains(&name) =>
+        {
+            &["proxy", "fastcgi", "uwsgi", "scgi"]
+        }
+        _ => &["proxy", "fastcgi", "uwsgi", "scgi", "grpc"],
+    };
+    let (family, location) = if family == "php" { ("fastcgi", "~ [.]php$ { root /srv;") } else { (family, "/a {") };
+    if !families.contains(&family) {
+        return None;
+    }
+    let with =
+        if name.starts_with("cache_") || name == "no_cache" { format!("{family}_cache zone;") } else { String::new() };
+    let address = match family {
+        "proxy" if name.starts_with("ssl_") => "https://127.0.0.1:9000",
+        "grpc" if name.starts_with("ssl_") => "grpcs://127.0.0.1:9000",
+        "proxy" => "http://127.0.0.1:9000",
+        _ => "127.0.0.1:9000",
+    };
+    let text = format!(
+        "http {{ server {{ listen 80; server_name a.test; error_page 502 /x; location {location} {with} {family}_pass {address}; \
+         {family}_{directive}; }} }} }}"
+    );
+    Some((text, format!("{family}_{name}")))
+}
+
+/// Each directive that acts on passed requests is translated, or the report says why not. `SEROW_WRITE=1` writes the file instead.
+#[test]
+fn each_directive_of_passed_requests_has_an_outcome() {
+    let written = fs::read_to_string("tests/families.txt").unwrap();
+    let mut made = String::new();
+    for directive in written.lines().filter(|line| !line.starts_with([' ', '#'])) {
+        let mut outcomes: Vec<(String, Vec<&str>)> = Vec::new();
+        for family in ["proxy", "fastcgi", "php", "uwsgi", "scgi", "grpc"] {
+            let Some((text, name)) = passing(family, directive) else { continue };
+            let files = [("n", text.as_bytes())];
+            let imported = serow_import::nginx(Path::new("n"), Path::new("/"), &Named(&files)).unwrap();
+            let own = |line: &&Line| line.directive.split(' ').next() == Some(&name);
+            let outcome = match imported.report.lines.into_iter().rfind(|line| own(&line)).unwrap().outcome {
+                Outcome::Translated => "translated".to_owned(),
+                Outcome::NoLine(why) => format!("needs no line: {why}"),
+                Outcome::Differs(why) => format!("differs: {why}"),
+                Outcome::Lost(why) => format!("NOT TRANSLATED: {why}"),
+            };
+            assert!(!outcome.contains("no request is passed"), "{family}_{directive}");
+            match outcomes.iter_mut().find(|(other, _)| *other == outcome) {
+                Some((_, families)) => families.push(family),
+                None => outcomes.push((outcome, vec![family])),
+            }
+        }
+        let lines = outcomes.iter().map(|(outcome, families)| format!("    {}: {outcome}\n", families.join(" ")));
+        made.push_str(&format!("{directive}\n{}", lines.collect::<String>()));
+    }
+    if env::var_os("SEROW_WRITE").is_some() {
+        fs::write("tests/families.txt", &made).unwrap();
+    }
+    assert_eq!(made, fs::read_to_string("tests/families.txt").unwrap());
+}
+
+#[test]
+fn a_block_that_is_lost_is_one_line() {
+    let text =
+        "http { server { listen 80; } }\nstream {\n  upstream a { server b; }\n  server { listen 1; }\n}\nmail { }\n";
+    let files = [("n", text.as_bytes())];
+    let imported = serow_import::nginx(Path::new("n"), Path::new("/"), &Named(&files)).unwrap();
+    let report = imported.report.to_string();
+    let expected = "Not translated:\n  n:2: stream (and 4 in it)\n      Serow passes HTTP on, not TCP and UDP\n  n:6: mail\n      \
+                    Serow speaks HTTP only\n\n";
+    assert!(report.starts_with(expected), "{report}");
+    assert_eq!(imported.report.counts()[3], 6);
 }
 
 #[test]

@@ -100,6 +100,8 @@ mod log_limit;
 #[cfg(feature = "std")]
 mod network;
 #[cfg(feature = "std")]
+mod network_map;
+#[cfg(feature = "std")]
 mod network_set;
 #[cfg(feature = "std")]
 mod origin;
@@ -160,6 +162,7 @@ pub use self::{
     log_fields::LogFields,
     log_limit::LogLimit,
     network::{Network, NetworkError},
+    network_map::NetworkMap,
     network_set::NetworkSet,
     origin::{Origin, OriginError},
     pipe::{Pipe, PipedBytes},

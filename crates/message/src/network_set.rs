@@ -113,7 +113,7 @@ fn meets<N: Copy + Ord>(ranges: &[(N, N)], first: N, last: N) -> bool {
 }
 
 /// Numbers of addresses.
-trait Successor: Sized {
+pub(crate) trait Successor: Sized {
     /// The next number, if there is one.
     fn successor(self) -> Option<Self>;
 }

@@ -2,7 +2,6 @@
 
 mod hash_key;
 mod least_requests;
-mod murmur;
 mod random;
 mod ring;
 mod round_robin;

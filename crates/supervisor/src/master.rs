@@ -11,6 +11,7 @@
 //! | a state machine without I/O decides what to do | `server_generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
 //! | a reload: the serving generation adopts the settings, or another one starts | `server_generations/adoption.rs`, `driver/adoption.rs`, `program_file.rs` |
+//! | a change of the settings beside the file, such as an added file | `driver/changes.rs` |
 //! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master does not parse settings: a new version of the program may have new ones, and reports the errors of a file
@@ -42,7 +43,9 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use self::driver::Driver;
 pub use self::{
-    control::{Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess},
+    control::{
+        ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess,
+    },
     messages::{AdminPlace, WantedListener},
     parent::{Adoption, FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
     shared_state::SharedState,
@@ -67,6 +70,23 @@ pub trait Duties {
     ///
     /// Why it cannot be read.
     fn settings(&mut self) -> Result<Vec<u8>, String>;
+
+    /// Has [`Self::settings`] include a change of the settings, until it is kept or withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be made, as the caller of [`Control::change`] understands it.
+    fn propose(&mut self, change: &Value) -> Result<(), Value>;
+
+    /// Keeps the proposed change, which is in effect, for later starts; returns an answer for the caller.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be kept; it is withdrawn then.
+    fn keep(&mut self) -> Result<Value, String>;
+
+    /// Forgets the proposed change.
+    fn withdraw(&mut self);
 
     /// The command of a generation; the master sets its standard input.
     fn command(&mut self) -> Command;

@@ -25,6 +25,7 @@
 //! | a text with variables, and how values are escaped in it | `text.rs`, `form.rs` |
 //! | the names that a text may use, and those that captures and maps cannot have | `scope.rs`, `reserved_names.rs` |
 //! | tables from values to values | `map.rs`, `maps.rs` |
+//! | shares of texts, and the hash by which they are distributed | `shares.rs`, `murmur.rs` |
 //! | which of many patterns a text may match | `literals.rs`, `literal_index.rs` |
 //! | regular expressions of bounded size; patterns of values | `expression.rs`, `value_pattern.rs` |
 #![forbid(unsafe_code)]
@@ -37,10 +38,12 @@ mod literal_index;
 mod literals;
 mod map;
 mod maps;
+mod murmur;
 mod name;
 mod reserved_names;
 mod response_name;
 mod scope;
+mod shares;
 mod source;
 mod text;
 mod user;
@@ -55,7 +58,8 @@ pub use self::{
     literal_index::{Candidates, LiteralIndex},
     literals::Literals,
     map::Map,
-    maps::{InvalidMap, MapPart, MapTable, Maps},
+    maps::{InvalidMap, MapEntries, MapPart, MapTable, Maps},
+    murmur::murmur2,
     name::Name,
     reserved_names::{LOG_ONLY, SERVER_NAME, check_new_name},
     response_name::ResponseName,

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use serow_message::NetworkMap;
 use smallvec::SmallVec;
 
 use crate::{
     expression::{Captures, Expression},
     form::Form,
     literal_index::LiteralIndex,
+    shares::Shares,
     source::Source,
     text::{Part, Text},
     value_pattern::ValuePattern,
@@ -16,14 +18,9 @@ use crate::{
 /// A map: the text that a variable stands for, by the value of another text.
 #[derive(Clone, Debug)]
 pub struct Map {
-    pub(crate) from: Text,
-    /// By value, in lower case.
-    pub(crate) exact: HashMap<Box<[u8]>, Text>,
-    /// In their order.
-    pub(crate) patterns: Vec<(ValuePattern, Text)>,
-    /// Of the patterns; nothing for few.
-    index: Option<LiteralIndex>,
-    pub(crate) default: Text,
+    from: Text,
+    results: Results,
+    default: Text,
     /// Whether all results are constant; decided once, since a map can have very many.
     is_constant: bool,
     /// Whether the path of a request decides about it.
@@ -32,24 +29,91 @@ pub struct Map {
     begins_path: bool,
 }
 
-impl Map {
-    pub(crate) fn new(
-        from: Text,
-        exact: HashMap<Box<[u8]>, Text>,
-        patterns: Vec<(ValuePattern, Text)>,
-        default: Text,
-    ) -> Self {
+/// The results of a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Results {
+    /// By the value itself.
+    Values(ValueResults),
+    /// By a hash of the value.
+    Shares(Shares),
+    /// By the address that the value is.
+    Networks(NetworkMap<Text>),
+}
+
+impl Results {
+    fn all(&self) -> Box<dyn Iterator<Item = &Text> + '_> {
+        match self {
+            Self::Values(results) => Box::new(results.all()),
+            Self::Shares(shares) => Box::new(shares.results()),
+            Self::Networks(networks) => Box::new(networks.values()),
+        }
+    }
+
+    /// The result for a value, and the expression that the value matches, if it has groups.
+    fn find(&self, value: &[u8]) -> Option<(&Text, Option<&Expression>)> {
+        match self {
+            Self::Values(results) => results.find(value),
+            Self::Shares(shares) => shares.find(value).map(|text| (text, None)),
+            Self::Networks(networks) => {
+                let address = str::from_utf8(value).ok().and_then(|text| text.parse().ok())?;
+                networks.find(address).map(|text| (text, None))
+            }
+        }
+    }
+}
+
+/// Results by values: the exact ones first.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueResults {
+    /// By value, in lower case.
+    exact: HashMap<Box<[u8]>, Text>,
+    /// In their order.
+    patterns: Vec<(ValuePattern, Text)>,
+    /// Of the patterns; nothing for few.
+    index: Option<LiteralIndex>,
+}
+
+impl ValueResults {
+    pub(crate) fn new(exact: HashMap<Box<[u8]>, Text>, patterns: Vec<(ValuePattern, Text)>) -> Self {
         let index = LiteralIndex::of_many(patterns.iter().map(|(pattern, _)| pattern.literals()));
-        let map = Self {
-            from,
-            exact,
-            patterns,
-            index,
-            default,
-            is_constant: false,
-            depends_on_path: false,
-            begins_path: false,
+        Self { exact, patterns, index }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Text> {
+        self.exact.values().chain(self.patterns.iter().map(|(_, text)| text))
+    }
+
+    fn find(&self, value: &[u8]) -> Option<(&Text, Option<&Expression>)> {
+        let mut lower: SmallVec<[u8; 256]> = SmallVec::from_slice(value);
+        lower.make_ascii_lowercase();
+        let exact = self.exact.get(&lower[..]).map(|text| (text, None));
+        exact.or_else(|| self.find_pattern(value))
+    }
+
+    /// The result of the first pattern that a value matches.
+    fn find_pattern(&self, value: &[u8]) -> Option<(&Text, Option<&Expression>)> {
+        let matches = |(pattern, _): &&(ValuePattern, Text)| pattern.matches(Some(value));
+        let found = match &self.index {
+            None => self.patterns.iter().find(matches),
+            Some(index) => {
+                index.candidates(value).filter_map(|number| self.patterns.get(number as usize)).find(matches)
+            }
         };
+        found.map(|(pattern, text)| (text, pattern.expression()))
+    }
+}
+
+impl PartialEq for ValueResults {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.exact, &self.patterns) == (&other.exact, &other.patterns)
+    }
+}
+
+impl Eq for ValueResults {}
+
+impl Map {
+    pub(crate) fn new(from: Text, results: Results, default: Text) -> Self {
+        let map = Self { from, results, default, is_constant: false, depends_on_path: false, begins_path: false };
         let is_constant = map.results().all(|text| text.constant().is_some());
         let depends_on_path = map.from.depends_on_path() || map.results().any(Text::depends_on_path);
         let begins_path = map.results().all(|text| match text.parts() {
@@ -73,8 +137,7 @@ impl Map {
 
     /// All texts that it may result in.
     fn results(&self) -> impl Iterator<Item = &Text> {
-        let patterns = self.patterns.iter().map(|(_, text)| text);
-        self.exact.values().chain(patterns).chain([&self.default])
+        self.results.all().chain([&self.default])
     }
 
     /// Whether the path of a request decides about it.
@@ -87,7 +150,7 @@ impl Map {
         let before = output.len();
         self.from.append(source, Form::Raw, output);
         // The value is looked up where it stands, and taken away again.
-        let (result, expression) = self.find(&output[before..]);
+        let (result, expression) = self.results.find(&output[before..]).unwrap_or((&self.default, None));
         match expression.filter(|_| result.has_captures()) {
             None => {
                 output.truncate(before);
@@ -102,32 +165,11 @@ impl Map {
         }
         output.len() > before
     }
-
-    /// The result for a value, and the expression that the value matches, if it has groups.
-    fn find(&self, value: &[u8]) -> (&Text, Option<&Expression>) {
-        let mut lower: SmallVec<[u8; 256]> = SmallVec::from_slice(value);
-        lower.make_ascii_lowercase();
-        let exact = self.exact.get(&lower[..]).map(|text| (text, None));
-        exact.or_else(|| self.find_pattern(value)).unwrap_or((&self.default, None))
-    }
-
-    /// The result of the first pattern that a value matches.
-    fn find_pattern(&self, value: &[u8]) -> Option<(&Text, Option<&Expression>)> {
-        let matches = |(pattern, _): &&(ValuePattern, Text)| pattern.matches(Some(value));
-        let found = match &self.index {
-            None => self.patterns.iter().find(matches),
-            Some(index) => {
-                index.candidates(value).filter_map(|number| self.patterns.get(number as usize)).find(matches)
-            }
-        };
-        found.map(|(pattern, text)| (text, pattern.expression()))
-    }
 }
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        (&self.from, &self.exact, &self.patterns, &self.default)
-            == (&other.from, &other.exact, &other.patterns, &other.default)
+        (&self.from, &self.results, &self.default) == (&other.from, &other.results, &other.default)
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::{collections::HashMap, error::Error, fmt, sync::Arc};
 
+use serow_message::{Network, NetworkError};
+
 use crate::{
     expression::{Expression, InvalidExpression},
-    map::Map,
+    map::{Map, Results, ValueResults},
     reserved_names::check_new_name,
     scope::Scope,
+    shares::Shares,
     text::{Part, Piece, Text, read_pieces},
     value_pattern::{Letters, ValuePattern},
     variable::Variable,
@@ -25,10 +28,43 @@ pub struct MapTable {
     pub from: String,
     /// The name of the variable.
     pub to: String,
-    /// Values and patterns, and the variable's value for each.
-    pub values: Vec<(String, String)>,
+    /// The variable's values.
+    pub entries: MapEntries,
     /// The variable's value for all others.
     pub default: String,
+}
+
+/// The values of a map's variable, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MapEntries {
+    /// Values and patterns of the text, with the variable's value for each.
+    Values(Vec<(String, String)>),
+    /// The variable's values, with the share of all texts that have it, as in `12.5%`.
+    Shares(Vec<(String, String)>),
+    /// Networks, with the variable's value for each.
+    Networks(Vec<(String, String)>),
+}
+
+impl MapEntries {
+    /// The keys, with what stands behind each.
+    #[must_use]
+    pub fn pairs(&self) -> &[(String, String)] {
+        match self {
+            Self::Values(pairs) | Self::Shares(pairs) | Self::Networks(pairs) => pairs,
+        }
+    }
+
+    /// The texts of the variable's values.
+    fn results(&self) -> impl Iterator<Item = &str> {
+        let is_share = matches!(self, Self::Shares(_));
+        self.pairs().iter().map(move |(key, value)| if is_share { &**key } else { value })
+    }
+}
+
+impl Default for MapEntries {
+    fn default() -> Self {
+        Self::Values(Vec::new())
+    }
 }
 
 impl Maps {
@@ -80,37 +116,27 @@ impl Building<'_> {
             return Ok(());
         }
         self.begun[number] = true;
-        let patterns = patterns(number, table)?;
+        let patterns = patterns(number, &table.entries)?;
         for (part, text) in [(MapPart::From, &table.from), (MapPart::Default, &table.default)] {
             self.build_used(number, part, (text, None))?;
         }
-        for (value, ((_, text), pattern)) in table.values.iter().zip(&patterns).enumerate() {
-            self.build_used(number, MapPart::Value(value), (text, pattern.expression()))?;
+        for (value, text) in table.entries.results().enumerate() {
+            let expression = patterns.get(value).and_then(ValuePattern::expression);
+            self.build_used(number, MapPart::Value(value), (text, expression))?;
         }
-        let scope = Scope::new(Arc::new(self.maps.clone()));
-        let parse_in = |part, text: &str, scope: &Scope| {
-            Text::parse(text, scope).map_err(|error| InvalidMap { map: number, part, problem: error.to_string() })
-        };
-        let parse = |part, text: &str| parse_in(part, text, &scope);
-        let (from, default) = (parse(MapPart::From, &table.from)?, parse(MapPart::Default, &table.default)?);
+        let parsing = Parsing { map: number, scope: Scope::new(Arc::new(self.maps.clone())) };
+        let from = parsing.text(MapPart::From, &table.from)?;
+        let default = parsing.text(MapPart::Default, &table.default)?;
         if !from.parts().iter().any(|part| matches!(part, Part::Variable(_))) {
             let problem = "there is no variable in it: write one, as in \"$http_user_agent\"".to_owned();
             return Err(InvalidMap { map: number, part: MapPart::From, problem });
         }
-        let (mut exact, mut others) = (HashMap::new(), Vec::new());
-        for (value, ((_, text), pattern)) in table.values.iter().zip(patterns).enumerate() {
-            let part = MapPart::Value(value);
-            let text = match pattern.expression() {
-                Some(expression) => parse_in(part, text, &scope.of_map_value(expression))?,
-                None => parse(part, text)?,
-            };
-            match pattern.exact() {
-                Some(value) => drop(exact.insert(value.to_ascii_lowercase().into(), text)),
-                None => others.push((pattern, text)),
-            }
-        }
-        let map = Map::new(from, exact, others, default);
-        self.maps.maps.insert(table.to.as_str().into(), Arc::new(map));
+        let results = match &table.entries {
+            MapEntries::Values(pairs) => parsing.values(pairs, patterns)?,
+            MapEntries::Shares(pairs) => parsing.shares(pairs)?,
+            MapEntries::Networks(pairs) => parsing.networks(pairs)?,
+        };
+        self.maps.maps.insert(table.to.as_str().into(), Arc::new(Map::new(from, results, default)));
         Ok(())
     }
 
@@ -140,8 +166,69 @@ impl Building<'_> {
     }
 }
 
-/// The patterns of a map's values.
-fn patterns(map: usize, table: &MapTable) -> Result<Vec<ValuePattern>, InvalidMap> {
+/// The texts of a map while they are parsed.
+struct Parsing {
+    map: usize,
+    scope: Scope,
+}
+
+impl Parsing {
+    fn invalid(&self, part: MapPart, problem: String) -> InvalidMap {
+        InvalidMap { map: self.map, part, problem }
+    }
+
+    fn text(&self, part: MapPart, text: &str) -> Result<Text, InvalidMap> {
+        self.text_in(part, text, &self.scope)
+    }
+
+    fn text_in(&self, part: MapPart, text: &str, scope: &Scope) -> Result<Text, InvalidMap> {
+        Text::parse(text, scope).map_err(|error| self.invalid(part, error.to_string()))
+    }
+
+    fn values(&self, pairs: &[(String, String)], patterns: Vec<ValuePattern>) -> Result<Results, InvalidMap> {
+        let (mut exact, mut others) = (HashMap::new(), Vec::new());
+        for (value, ((_, text), pattern)) in pairs.iter().zip(patterns).enumerate() {
+            let part = MapPart::Value(value);
+            let text = match pattern.expression() {
+                Some(expression) => self.text_in(part, text, &self.scope.of_map_value(expression))?,
+                None => self.text(part, text)?,
+            };
+            match pattern.exact() {
+                Some(value) => drop(exact.insert(value.to_ascii_lowercase().into(), text)),
+                None => others.push((pattern, text)),
+            }
+        }
+        Ok(Results::Values(ValueResults::new(exact, others)))
+    }
+
+    fn shares(&self, pairs: &[(String, String)]) -> Result<Results, InvalidMap> {
+        let mut shares = Shares::default();
+        for (value, (text, share)) in pairs.iter().enumerate() {
+            let part = MapPart::Value(value);
+            shares.push(share, self.text(part, text)?).map_err(|problem| self.invalid(part, problem))?;
+        }
+        Ok(Results::Shares(shares))
+    }
+
+    fn networks(&self, pairs: &[(String, String)]) -> Result<Results, InvalidMap> {
+        let mut networks = Vec::new();
+        for (value, (network, text)) in pairs.iter().enumerate() {
+            let part = MapPart::Value(value);
+            let read = network.parse().map_err(|error: NetworkError| error.to_string());
+            let read = read.and_then(|read| match read {
+                Network::Unix => Err("the texts of a map are addresses; others have the default".to_owned()),
+                Network::Addresses(_) => Ok(read),
+            });
+            let read = read.map_err(|problem| self.invalid(part, format!("{network:?}: {problem}")))?;
+            networks.push((read, self.text(part, text)?));
+        }
+        Ok(Results::Networks(networks.into_iter().collect()))
+    }
+}
+
+/// The patterns of a map's values; none of shares and networks.
+fn patterns(map: usize, entries: &MapEntries) -> Result<Vec<ValuePattern>, InvalidMap> {
+    let MapEntries::Values(pairs) = entries else { return Ok(Vec::new()) };
     let parse = |(value, (key, _)): (usize, &(String, String))| {
         ValuePattern::parse(key, Letters::AnyCase).map_err(|error: InvalidExpression| InvalidMap {
             map,
@@ -149,7 +236,7 @@ fn patterns(map: usize, table: &MapTable) -> Result<Vec<ValuePattern>, InvalidMa
             problem: format!("{key:?} {error}"),
         })
     };
-    table.values.iter().enumerate().map(parse).collect()
+    pairs.iter().enumerate().map(parse).collect()
 }
 
 /// Why maps are invalid.
@@ -170,7 +257,7 @@ pub enum MapPart {
     From,
     /// The name.
     To,
-    /// The value with this number, from 0.
+    /// The value, share or network with this number, from 0.
     Value(usize),
     /// The default.
     Default,
@@ -193,7 +280,8 @@ mod tests {
 
     fn table(from: &str, to: &str, values: &[(&str, &str)], default: &str) -> MapTable {
         let values = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        MapTable { from: from.to_owned(), to: to.to_owned(), values, default: default.to_owned() }
+        let entries = MapEntries::Values(values);
+        MapTable { from: from.to_owned(), to: to.to_owned(), entries, default: default.to_owned() }
     }
 
     #[test]
@@ -271,7 +359,12 @@ mod tests {
         let table = |values: &[(&str, &str)]| {
             let own = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
             let values = own.chain(patterns.iter().cloned()).collect();
-            MapTable { from: "$arg_v".to_owned(), to: "place".to_owned(), values, default: "none".to_owned() }
+            MapTable {
+                from: "$arg_v".to_owned(),
+                to: "place".to_owned(),
+                entries: MapEntries::Values(values),
+                default: "none".to_owned(),
+            }
         };
         for (table, value, expected) in [
             (table(&[]), "/shop/item7/x", "14"),
@@ -289,6 +382,64 @@ mod tests {
             let mut output = Vec::new();
             Text::parse("$place", &scope).unwrap().append(&Source::of(&request, b"/"), Form::Raw, &mut output);
             assert_eq!(String::from_utf8(output).unwrap(), expected, "{value}");
+        }
+    }
+
+    fn distributing(entries: MapEntries) -> MapTable {
+        MapTable { from: "$arg_v".to_owned(), to: "part".to_owned(), entries, default: "rest of $arg_v".to_owned() }
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn shares_and_networks_have_values_with_variables() {
+        let shares = MapEntries::Shares(pairs(&[("a $arg_v", "10%"), ("", "0.5%")]));
+        let networks = MapEntries::Networks(pairs(&[("10.0.0.0/8", "a $arg_v"), ("10.1.0.0/16", ""), ("::1", "six")]));
+        for (entries, value, expected) in [
+            (&shares, "abc", "a abc"),
+            (&shares, "ab", ""),
+            (&shares, "a", "rest of a"),
+            (&networks, "10.0.0.1", "a 10.0.0.1"),
+            (&networks, "::ffff:10.0.0.1", "a ::ffff:10.0.0.1"),
+            (&networks, "10.1.0.1", ""),
+            (&networks, "::1", "six"),
+            (&networks, "::2", "rest of ::2"),
+            (&networks, "10.0.0.1:80", "rest of 10.0.0.1:80"),
+            (&networks, "", "rest of "),
+        ] {
+            let scope = Scope::new(Arc::new(Maps::new(&[distributing(entries.clone())]).unwrap()));
+            let mut request = Request::default();
+            request.target = serow_message::Target::parse(format!("/?v={value}").into(), false).unwrap();
+            let mut output = Vec::new();
+            Text::parse("$part", &scope).unwrap().append(&Source::of(&request, b"/"), Form::Raw, &mut output);
+            assert_eq!(String::from_utf8(output).unwrap(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn invalid_shares_and_networks_say_what_to_write() {
+        let cases = [
+            (
+                distributing(MapEntries::Shares(pairs(&[("a", "1/3")]))),
+                "map 1: \"1/3\" is not a share: write it as in \"12.5%\", with two decimal places at most",
+            ),
+            (
+                distributing(MapEntries::Shares(pairs(&[("a", "50%"), ("b", "51%")]))),
+                "map 1: with this share, the sum is more than 100 %: reduce one of them",
+            ),
+            (
+                distributing(MapEntries::Networks(pairs(&[("10.0.0.1/8", "a")]))),
+                "map 1: \"10.0.0.1/8\": an address within a network; the network is 10.0.0.0/8",
+            ),
+            (
+                distributing(MapEntries::Networks(pairs(&[("unix", "a")]))),
+                "map 1: \"unix\": the texts of a map are addresses; others have the default",
+            ),
+        ];
+        for (table, expected) in cases {
+            assert_eq!(Maps::new(&[table]).unwrap_err().to_string(), expected);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serow_message::{Request, Target};
-use serow_variables::{Form, MapTable, Maps, Part, Scope, Source, Text};
+use serow_variables::{Form, MapEntries, MapTable, Maps, Part, Scope, Source, Text};
 
 /// The target.
 pub fn target(data: &[u8]) {
@@ -18,7 +18,7 @@ pub fn target(data: &[u8]) {
     let mut table = |to: &str| MapTable {
         from: line().to_owned(),
         to: to.to_owned(),
-        values: vec![(line().to_owned(), line().to_owned())],
+        entries: MapEntries::Values(vec![(line().to_owned(), line().to_owned())]),
         default: "$http_default".to_owned(),
     };
     let tables = [table("one"), table("two")];

@@ -9,10 +9,15 @@ import socket
 import subprocess
 
 from ..server import Server, free_port, program
-from .generator import FILES, Generator
+from .generator import DISTRIBUTIONS, FILES, Generator, keys
 
 START = "daemon off; master_process off; error_log stderr emerg; pid {work}/nginx.pid; events {{ worker_connections 512; }}\n"
 PATHS = "".join(f"    {name}_temp_path {{work}}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+DISTRIBUTED = """server {{
+    listen 127.0.0.1:{port}; server_name distributed.test;
+    location / {{ add_header X-Variant "<$variant>"; add_header X-Place "<$place>"; add_header X-Range "<$range>"; return 200 "answer 0"; }}
+}}
+"""
 # Remarks of the report that explain a difference.
 REMARKS = (
     "the rewrites of the server are tried again",
@@ -62,7 +67,15 @@ class Pair:
         servers = [generator.server(f"s{generator.seed}.test", port, str(root)) for generator in self.generators]
         self.servers = servers
         head = START.format(work=self.work) + "http {\n    access_log off; default_type text/plain;\n" + PATHS.format(work=self.work)
-        return head + "".join(servers) + "}\n"
+        return head + DISTRIBUTIONS + "".join(servers) + DISTRIBUTED.format(port=port) + "}\n"
+
+    def distributed(self, count: int):
+        """Values of `X-Key` with the variables that both programs make of them."""
+        values = keys(count)
+        requests = [("GET", "/", {"X-Key": value}) for value in values]
+        ours = exchange(self.ours.address, "distributed.test", requests)
+        theirs = exchange(self.theirs.address, "distributed.test", requests)
+        yield from zip(values, ours, theirs)
 
     def compare(self, count: int):
         """The requests whose responses differ, with both."""

@@ -16,6 +16,35 @@ PATHS = ["/", "/a", "/a/", "/ab", "/abc", "/a/b", "/a/b/", "/a/1.x", "/a/b/3.y",
          "/c/zz/b/q.y", "/page", "/gone", "/q.X", "/a/%62/", "/%61/1.x", "//a///b/", "/a/q.x?v=1&w=2", "/ab?q=%20", "/c/d/e/b.y", "/missing.x"]
 
 
+# Variables that `X-Key` decides about: their values, in blocks of `http`.
+DISTRIBUTIONS = """    split_clients "$http_x_key~" $variant { 10% one; 0.5% ""; 33.33% $two; 12.05% three; * 0; }
+    geo $http_x_key $place { default none; 10.0.0.0/8 office; 10.1.0.0/16 lab; 10.1.2.3 0; 192.0.0.0/3 ""; 2001:db8::/32 lab; 2001:db8::1 six; ::/1 low;
+        172.16.0.0/12 gone; delete 172.16.0.0/12; }
+    geo $http_x_key $range { ranges; default none; 0.0.0.0-2.0.0.255 low; 10.0.0.1-10.1.2.3 ten; 10.1.2.4-10.1.2.4 one; 200.0.0.0-254.0.0.1 high; }
+"""
+
+
+def keys(count: int) -> list[str]:
+    """Values of `X-Key`: addresses, most of them in networks of `geo`, and other texts."""
+    drawn = random.Random(1)
+
+    def number() -> int:
+        return drawn.choice([0, 1, 2, 3, drawn.randrange(256)])
+
+    shapes = (
+        lambda: f"10.{number()}.{number()}.{number()}",
+        lambda: f"{number()}.{number()}.{number()}.{number()}",
+        lambda: f"::ffff:10.{number()}.{number()}.{number()}",
+        lambda: f"2001:db8::{number():x}",
+        lambda: f"{drawn.randrange(1 << 16):x}::{number():x}",
+        lambda: "".join(drawn.choices("abcXYZ019-._/:", k=drawn.randrange(1, 40))),
+    )
+    return [drawn.choice(shapes)() for _ in range(count)]
+
+
+KEYS = keys(50)
+
+
 @dataclasses.dataclass
 class Generator:
     """Servers, each from its own seed."""
@@ -100,7 +129,8 @@ class Generator:
 
     def condition(self) -> str:
         return self.random.choice(["$arg_v", "$arg_v = 1", "$arg_v != 1", "$request_method = POST", "$http_x_test ~ ^o", "$http_x_test !~* ^O",
-                                   "$uri ~ ^/a", "$request_uri ~* B", "$host = other.test"])
+                                   "$uri ~ ^/a", "$request_uri ~* B", "$host = other.test", "$variant", "$variant = one",
+                                   "$place = lab", "$place != none"])
 
     def answer(self) -> str:
         self.count += 1
@@ -111,7 +141,8 @@ class Generator:
         while self.random.random() < chance:
             self.count += 1
             always = self.random.choice(["", " always"])
-            fields.append(f"add_header {self.random.choice(FIELDS)} v{self.count}{always};")
+            value = self.random.choice([f"v{self.count}"] * 8 + ["$variant", "$place"])
+            fields.append(f"add_header {self.random.choice(FIELDS)} {value}{always};")
         return fields
 
     def fields_text(self, chance: float) -> str:
@@ -128,6 +159,8 @@ class Generator:
         made = []
         for _ in range(count):
             fields = {"X-Test": self.random.choice(["one", "two"])} if self.random.random() < 0.2 else {}
+            if self.random.random() < 0.5:
+                fields["X-Key"] = self.random.choice(KEYS)
             method = self.random.choice(["GET"] * 8 + ["HEAD", "POST"])
             path = self.random.choice(PATHS)
             if self.random.random() < 0.15:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import pathlib
 import os
+import pathlib
 import signal
 import socket
 import threading

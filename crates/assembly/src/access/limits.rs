@@ -84,7 +84,7 @@ impl Access<'_> {
                 self.noted(Err(Problem::of_value(place.element(number), text)))
             }
         });
-        limits.collect::<Vec<_>>().into_iter().collect()
+        limits.collect::<Vec<_>>().into_iter().map(|limit| limit.map(|kept| kept.limit)).collect()
     }
 }
 

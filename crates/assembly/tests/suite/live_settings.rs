@@ -71,6 +71,9 @@ fn limits_and_stored_responses_go_on_unless_a_map_changes_that_keys_may_name() {
     assert!(!Arc::ptr_eq(&other.access.limits[0], &with_map.access.limits[0]));
     assert!(Arc::ptr_eq(&one.access.refused_addresses, &with_map.access.refused_addresses));
     assert_eq!(one.fixed.reason_for_process(&with_map.fixed), None);
+    let faster = configuration(folder.path(), &text("2", "/b").replace("1/s", "2/s"), &with_map.kept);
+    assert!(!Arc::ptr_eq(&with_map.access.limits[0], &faster.access.limits[0]));
+    assert_eq!(one.fixed.reason_for_process(&faster.fixed), None);
 }
 
 /// The settings that all cases begin with, and what is added to the root, to the site, and to the routes.
@@ -98,7 +101,7 @@ fn reasons_for_another_process() {
         (["workers = 3", "", ""], Some("`workers`")),
         (["[cache]\nmemory = \"1M\"", "", ""], Some("`cache`")),
         (["access-log = \"off.log\"", "", ""], Some("`access-log`")),
-        (["[[limit]]\nname = \"a\"\nrate = \"1/s\"", "", ""], Some("`limit`")),
+        (["[[limit]]\nname = \"a\"\nrate = \"1/s\"", "", ""], None),
         (["", "listen = \"127.0.0.1:1\"", ""], Some("addresses")),
         (["", "access-log = \"site.log\"", ""], Some("access logs")),
         (["", "", proxied], Some("limit of open files")),

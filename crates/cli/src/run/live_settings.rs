@@ -9,6 +9,7 @@ use serde_json::Value;
 use serow::TlsFiles;
 use serow_admin::{ServerCommand, Sources};
 use serow_assembly::{Configuration, FixedParts, KeptParts};
+use serow_config::ConfigurationError;
 use serow_proxy::BackgroundTasks;
 use serow_site::LiveSites;
 use serow_supervisor::master::Adoption;
@@ -68,20 +69,29 @@ impl LiveSettings {
     /// Serves with the settings of this text from now on, with these persistent commands to upstreams, unless something needs a
     /// process of its own.
     pub(super) fn adopt(&mut self, text: Vec<u8>, overrides: &[Value]) -> Adoption {
-        match self.try_to_adopt(text, overrides) {
-            Ok(()) => Adoption::Adopted,
-            Err(why) => Adoption::NeedsProcess(why),
-        }
-    }
-
-    fn try_to_adopt(&mut self, text: Vec<u8>, overrides: &[Value]) -> Result<(), String> {
-        // Where they are wrong, another process says so. It may also be that this one cannot open their files.
-        let configuration = serow_assembly::following(&self.file, text, &application_host(), &self.kept)
-            .map_err(|error| format!("the serving one cannot read them: {}", first_line(&error.to_string())))?;
+        let followed = serow_assembly::following(&self.file, text.clone(), &application_host(), &self.kept);
+        let configuration = match followed {
+            Ok(configuration) => configuration,
+            Err(error) => return self.obstacle(text, &error),
+        };
         let reason = self.fixed.reason_for_process(&configuration.fixed);
-        match reason.or_else(|| self.sandbox.reason_for_process(&configuration)) {
+        let exchanged = match reason.or_else(|| self.sandbox.reason_for_process(&configuration)) {
             Some(reason) => Err(reason),
             None => self.exchange(configuration, overrides),
+        };
+        exchanged.map_or_else(Adoption::NeedsProcess, |()| Adoption::Adopted)
+    }
+
+    /// The outcome for settings with this error. Another process would find them as wrong, unless files have a part in it,
+    /// which it may be able to open.
+    fn obstacle(&self, text: Vec<u8>, error: &ConfigurationError) -> Adoption {
+        match serow_assembly::check_settings(&self.file, text) {
+            Err(error) => Adoption::Refused(error.to_string()),
+            Ok(()) => {
+                let error = error.to_string();
+                let first_line = error.lines().next().unwrap_or_default();
+                Adoption::NeedsProcess(format!("the serving one cannot read them: {first_line}"))
+            }
         }
     }
 
@@ -100,8 +110,4 @@ impl LiveSettings {
         self.sites.replace(configuration.site);
         Ok(())
     }
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }

@@ -10,7 +10,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 use serow::Address;
-use serow_admin::{AdminEndpoint, MaintenanceCommand, ServerCommand, Subject};
+use serow_admin::{
+    AddedSettings, AdminEndpoint, ChangeRefusal, MaintenanceCommand, ServerCommand, SettingsChange,
+    SharedAddedSettings, Subject,
+};
 use serow_config::{Source, values::AdminAddress};
 use serow_net::process::forbid_tracing;
 use serow_scripts::DICTIONARY_BYTES;
@@ -20,6 +23,7 @@ use tracing::level_filters::LevelFilter;
 use super::program;
 use crate::{
     announcement, arguments::RunArguments, command_error::CommandError, descriptors, error_log, runtime_folder,
+    state_folder,
 };
 
 /// Runs generations of what the file says.
@@ -31,7 +35,12 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     let file = std::path::absolute(settings.file).map_err(CommandError::system)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
     let first = Some(serow_config::bytes(&file, Source::Any));
-    let duties = Household { program: program::path().map_err(CommandError::system)?, file, first, endpoint: None };
+    let program = program::path().map_err(CommandError::system)?;
+    let folder = state_folder::of_added_settings(&file);
+    let added = AddedSettings::open(folder).map_err(|error| {
+        CommandError::report(format!("the settings files that were added to this server cannot be read: {error}"))
+    })?;
+    let duties = Household { program, file, first, endpoint: None, added: SharedAddedSettings::new(added) };
     master::run(&MasterSettings { pid_file, shared_memory: DICTIONARY_BYTES }, duties).map_err(|error| match error {
         MasterError::NotStarted(reason) => CommandError::report(reason),
         MasterError::PidFile(error) => CommandError::from(error),
@@ -47,12 +56,29 @@ struct Household {
     first: Option<Result<Vec<u8>, String>>,
     /// The admin endpoint, while it is open.
     endpoint: Option<AdminEndpoint>,
+    /// The settings files that were added.
+    added: SharedAddedSettings,
 }
 
 impl Duties for Household {
     fn settings(&mut self) -> Result<Vec<u8>, String> {
         let bytes = self.first.take().unwrap_or_else(|| serow_config::bytes(&self.file, Source::File))?;
-        Ok(serow_config::bundle(&self.file, bytes))
+        Ok(serow_config::bundle(&self.file, bytes, self.added.lock().texts()))
+    }
+
+    fn propose(&mut self, change: &Value) -> Result<(), Value> {
+        let invalid = |error: serde_json::Error| ChangeRefusal::Invalid(error.to_string());
+        let proposed = SettingsChange::deserialize(change).map_err(invalid);
+        let proposed = proposed.and_then(|change| self.added.lock().propose(change));
+        proposed.map_err(|refusal| serde_json::to_value(refusal).unwrap_or_default())
+    }
+
+    fn keep(&mut self) -> Result<Value, String> {
+        self.added.lock().keep()
+    }
+
+    fn withdraw(&mut self) {
+        self.added.lock().withdraw();
     }
 
     fn command(&mut self) -> Command {
@@ -69,13 +95,14 @@ impl Duties for Household {
             }
             AdminPlace::Default => default_address(&self.file),
         };
+        let subject = || Subject::Master { control: control.clone(), added: self.added.clone() };
         let opened = match (&self.endpoint, &address) {
             (Some(endpoint), Some(address)) if endpoint.is_at(address) => {
                 endpoint.change_token(token);
                 return Ok(());
             }
             (_, None) => None,
-            (_, Some(address)) => match AdminEndpoint::open(address, token, Subject::Master(control.clone())) {
+            (_, Some(address)) => match AdminEndpoint::open(address, token, subject()) {
                 Ok(endpoint) => Some(endpoint),
                 Err(error) if *place == AdminPlace::Default => {
                     warn_of_no_socket(&error);

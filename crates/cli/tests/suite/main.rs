@@ -5,6 +5,7 @@
 mod access;
 mod access_log;
 mod added_files;
+mod added_settings;
 mod admin;
 mod admin_defaults;
 mod applications;

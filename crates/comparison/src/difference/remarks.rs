@@ -221,7 +221,7 @@ mod tests {
             let line = printed.lines.iter().position(|line| *line == Some(number)).expect("it is printed") + 1;
             let mut place = directives[0].place.clone();
             place.line = u32::try_from(line).expect("it is short");
-            Line { place, directive: String::new(), outcome }
+            Line { place, directive: String::new(), outcome, is_inside: false }
         };
         let sites = sites::of(&directives);
         let location = |path: &str| &sites[0].locations[sites[0].location_of(path)];

@@ -19,17 +19,18 @@ use crate::{
 
 /// The maps of a file; none where one is wrong.
 pub fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {
-    let places: Vec<Place> = tables.iter().map(|table| table.place.clone()).collect();
+    let places: Vec<(Place, &str)> =
+        tables.iter().map(|table| (table.place.clone(), table.settings.entries().0)).collect();
     let maps: Vec<VariableMap> = tables.into_iter().map(|table| variable_map(table.settings)).collect();
     let note = |error: &InvalidMap| {
-        let place = places.get(error.map).cloned().unwrap_or_default();
+        let (place, entries) = places.get(error.map).cloned().unwrap_or_default();
         let place = match error.part {
             MapPart::From => place.key("from"),
             MapPart::To => place.key("to"),
             MapPart::Default => place.key("default"),
             MapPart::Value(number) => {
-                let key = maps.get(error.map).and_then(|map| map.values.get(number)).map(|(key, _)| key.clone());
-                place.key("values").key(key.unwrap_or_default())
+                let pair = maps.get(error.map).and_then(|map| map.entries.pairs().get(number));
+                place.key(entries).key(pair.map(|(key, _)| key.clone()).unwrap_or_default())
             }
         };
         problems.add(Problem::of_value(place, error.problem.clone()));
@@ -37,8 +38,9 @@ pub fn maps(tables: Vec<MapTable>, problems: &Problems) -> Arc<Maps> {
     Arc::new(Maps::new(&maps).inspect_err(note).unwrap_or_default())
 }
 
-fn variable_map(MapSettings { from, to, values, default }: MapSettings) -> VariableMap {
-    VariableMap { from, to, values: values.0, default }
+fn variable_map(settings: MapSettings) -> VariableMap {
+    let (_, entries) = settings.entries();
+    VariableMap { from: settings.from, to: settings.to, entries, default: settings.default }
 }
 
 /// Reads conditions, and notes what is wrong with them.

@@ -7,7 +7,8 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
 };
-use serow_document::Place;
+use serow_document::{Place, Problem};
+use serow_variables::MapEntries;
 
 use crate::tables::{FromTable, TableReading};
 
@@ -35,7 +36,23 @@ pub struct MapSettings {
     /// Exact values come first, then patterns with * and regular expressions after ~ (with ~* without regard to case), in
     /// the order of the file. Case matters only in regular expressions. The variable's values may have variables, too, and
     /// behind a regular expression its groups: { "~^([a-z]+)[.]" = "$1" }.
-    pub values: Pairs,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Pairs>,
+
+    /// In place of `values`, shares of all texts, and the variable's value for each: { blue = "10%", green = "0.5%" }.
+    ///
+    /// A hash of the text decides, that of nginx's split_clients: the same text always has the same value, and a site that
+    /// moves from nginx keeps the values of its clients. The shares have two decimal places at most; other texts have the
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Pairs>,
+
+    /// In place of `values`, networks, and the variable's value for each: { "10.0.0.0/8" = "office", "2001:db8::/32" = "lab" }.
+    ///
+    /// The text is an address, as in $remote_addr. Of networks that have it, the smallest counts; texts without an address
+    /// have the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Pairs>,
 
     /// The variable's value for all other values of `from` [default: nothing]
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -44,7 +61,38 @@ pub struct MapSettings {
 
 impl FromTable for MapTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        Some(Self { settings: table.settings()?, place: table.place().clone() })
+        let settings: MapSettings = table.settings()?;
+        let MapSettings { values, shares, networks, .. } = &settings;
+        let keys = [("values", values), ("shares", shares), ("networks", networks)];
+        let written: Vec<&'static str> =
+            keys.into_iter().filter(|(_, pairs)| pairs.is_some()).map(|(key, _)| key).collect();
+        match written[..] {
+            [] => {
+                table.misses("values", "`map`: `values` is missing; `shares` or `networks` can stand in its place");
+                return None;
+            }
+            [_] => {}
+            [first, second, ..] => {
+                let problem =
+                    format!("a map has `{first}` or `{second}`, not both: leave one of them out, or write another map");
+                table.problem(Problem::of_key(table.place().key(second), problem));
+                return None;
+            }
+        }
+        Some(Self { settings, place: table.place().clone() })
+    }
+}
+
+impl MapSettings {
+    /// The key of the variable's values, and these.
+    pub fn entries(&self) -> (&'static str, MapEntries) {
+        match (&self.values, &self.shares, &self.networks) {
+            (_, Some(Pairs(shares)), _) => ("shares", MapEntries::Shares(shares.clone())),
+            (_, _, Some(Pairs(networks))) => ("networks", MapEntries::Networks(networks.clone())),
+            (values, None, None) => {
+                ("values", MapEntries::Values(values.as_ref().map(|values| values.0.clone()).unwrap_or_default()))
+            }
+        }
     }
 }
 

@@ -229,12 +229,6 @@ impl<'a, 'tree> Flow<'a, 'tree> {
         if condition.operand.variable() == Some("invalid_referer") {
             return self.position.server.invalid_referer(directive).map(|condition| Some(matching.and(condition)));
         }
-        if let Some(name) = condition.operand.variable()
-            && let Some(clients) = self.position.server.import.geo_clients(name, condition)
-        {
-            let condition = matching::Condition::unnamed("client", clients?);
-            return Ok(Some(matching.and(condition)));
-        }
         let operand = self.operand(condition)?;
         if let Some(constant) = operand.literal() {
             let holds = condition.holds(constant).ok_or("its value has variables")?;

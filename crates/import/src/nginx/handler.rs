@@ -35,6 +35,10 @@ impl HandlerKind {
 pub(crate) struct Handler {
     pub(crate) kind: HandlerKind,
     pub(crate) table: Table,
+    /// The beginning of the names of its directives: `proxy` of `proxy_read_timeout`; nothing if it passes no requests.
+    pub(crate) family: &'static str,
+    /// Whether it passes them over TLS.
+    pub(crate) has_tls: bool,
     /// Fields that the request gets: of programs, as variables whose names begin with HTTP_.
     pub(crate) fields: Vec<(String, String)>,
     /// The path that the handler gets in place of that of the request.
@@ -44,7 +48,12 @@ pub(crate) struct Handler {
 impl Handler {
     /// A handler with these settings.
     pub(crate) fn new(kind: HandlerKind, table: Table) -> Self {
-        Self { kind, table, fields: Vec::new(), rewrite: None }
+        Self { kind, table, family: "", has_tls: false, fields: Vec::new(), rewrite: None }
+    }
+
+    /// A handler that passes requests, whose directives begin with this name.
+    pub(crate) fn passing(kind: HandlerKind, family: &'static str) -> Self {
+        Self { family, ..Self::new(kind, Table::default()) }
     }
 
     /// A response with a status alone.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    maps::{Geo, MadeMap},
+    maps::MadeMap,
     scope::Scope,
     text::{Text, Use, Variables},
 };
@@ -26,7 +26,6 @@ pub(crate) struct Import<'tree> {
     pub(crate) maps: RefCell<Vec<MadeMap<'tree>>>,
     /// Maps without a translation.
     pub(crate) missing_maps: RefCell<Vec<&'tree Directive>>,
-    pub(crate) geos: RefCell<Vec<Geo<'tree>>>,
     pub(crate) upstreams: RefCell<Vec<Table>>,
     pub(crate) upstream_blocks: Vec<&'tree Directive>,
     pub(crate) limits: RefCell<Vec<Table>>,
@@ -43,7 +42,6 @@ impl<'tree> Import<'tree> {
             variables: RefCell::default(),
             maps: RefCell::default(),
             missing_maps: RefCell::default(),
-            geos: RefCell::default(),
             upstreams: RefCell::default(),
             upstream_blocks: http.own("upstream").collect(),
             limits: RefCell::default(),

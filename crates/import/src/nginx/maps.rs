@@ -1,4 +1,4 @@
-//! `map`, `geo` and `split_clients`: variables that depend on others.
+//! `map`, and the others that make variables which depend on others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use serow_nginx_syntax::pattern::Pattern;
 
 use super::{
     condition::{Condition, Test, exact_pattern},
+    distribution::{geo, looking_up, split_clients},
     import::Import,
-    process::network,
     text::{Text, Use, Variables},
 };
 use serow_nginx_syntax::directive::Directive;
@@ -70,19 +70,14 @@ impl<'tree> Import<'tree> {
             }
             let made = match directive.name() {
                 "map" => map(directive, &variables),
-                "geo" => match Geo::of(directive) {
-                    Ok(geo) => {
-                        self.geos.borrow_mut().push(geo);
-                        Err("Serow's maps do not compare networks: write `when = { client = … }` in a route".to_owned())
-                    }
-                    Err(why) => Err(why),
-                },
-                "split_clients" => split(directive),
+                "geo" => geo(directive, &variables, &self.notes),
+                "split_clients" => split_clients(directive, &variables, &self.notes),
                 _ => continue,
             };
             let own = own_name(name);
             match made {
-                Ok(table) => {
+                Ok(mut table) => {
+                    table.set("to", own.as_str());
                     self.maps.borrow_mut().retain(|other| other.name != own);
                     self.maps.borrow_mut().push(MadeMap { directive: Some(directive), name: own, table });
                 }
@@ -102,17 +97,18 @@ impl<'tree> Import<'tree> {
         let maps = self.maps.borrow();
         let map = maps.iter().find(|map| map.name == name)?;
         let mut values: Vec<String> = Vec::new();
-        let listed = match map.table.get("values") {
-            Some(Value::Table(entries)) => {
-                entries.iter().map(|(_, value)| value).chain(map.table.get("default")).collect()
-            }
-            _ => Vec::new(),
+        let of = |key: &str| match map.table.get(key) {
+            Some(Value::Table(entries)) => entries.as_slice(),
+            _ => &[],
         };
-        for value in listed {
-            match value {
-                Value::Text(text) if text.contains('$') => return None,
-                Value::Text(text) if !values.contains(text) && !text.is_empty() => values.push(text.clone()),
-                _ => {}
+        let listed = of("values").iter().chain(of("networks")).map(|(_, value)| value).chain(map.table.get("default"));
+        let listed = listed.filter_map(|value| if let Value::Text(text) = value { Some(text) } else { None });
+        for text in of("shares").iter().map(|(value, _)| value).chain(listed) {
+            if text.contains('$') {
+                return None;
+            }
+            if !values.contains(text) && !text.is_empty() {
+                values.push(text.clone());
             }
         }
         (!values.is_empty()).then(|| values.iter().map(|value| (value.clone(), value.clone())).collect())
@@ -235,12 +231,7 @@ fn own_name(name: &str) -> String {
 
 /// A `map`.
 fn map(directive: &Directive, variables: &Variables) -> Result<Table, String> {
-    let (Some(source), Some(name)) = (directive.word(0), directive.word(1)) else {
-        return Err("a map has a text and a variable".to_owned());
-    };
-    let mut table = Table::default();
-    table.set("from", variables.resolve(&Text::of(source), Use::Message)?.written());
-    table.set("to", own_name(name.trim_start_matches('$')));
+    let mut table = looking_up(directive.word(0).unwrap_or_default(), variables)?;
     let (mut exact, mut masks, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
     let (mut default, mut matches_empty) = (None, false);
     let has_hosts = directive.children().iter().any(|line| line.name() == "hostnames");
@@ -316,64 +307,4 @@ fn case_sensitive(operand: &Text, value: &str) -> String {
         true => format!("~^{}$", serow_nginx_syntax::pattern::escaped(value)),
         false => exact_pattern(value),
     }
-}
-
-/// A `geo`: the values of networks, of which the most specific counts.
-#[derive(Debug)]
-pub(crate) struct Geo<'tree> {
-    directive: &'tree Directive,
-    networks: Vec<(String, &'tree str)>,
-    default: &'tree str,
-}
-
-impl<'tree> Geo<'tree> {
-    fn of(directive: &'tree Directive) -> Result<Self, String> {
-        let from = if directive.words.len() == 2 { directive.word(0).unwrap_or_default() } else { "$remote_addr" };
-        if from != "$remote_addr" {
-            return Err(format!("networks are compared with the client's address, not with {from}"));
-        }
-        let (mut networks, mut default) = (Vec::new(), "");
-        for line in directive.children() {
-            match (line.name(), line.word(0)) {
-                ("default", Some(value)) => default = value,
-                ("ranges" | "proxy" | "proxy_recursive" | "delete", _) => {
-                    return Err(format!("`{}` in a `geo` has no translation", line.name()));
-                }
-                (text, Some(value)) => {
-                    networks.push((network(text).ok_or_else(|| format!("{text} is not a network"))?, value));
-                }
-                (_, None) => {}
-            }
-        }
-        Ok(Self { directive, networks, default })
-    }
-
-    /// The patterns of clients whose value meets a condition.
-    fn clients(&self, condition: &Condition) -> Result<Vec<String>, String> {
-        let holds = |value: &str| condition.holds(value).ok_or("its value has variables");
-        let (mut fitting, mut others) = (Vec::new(), Vec::new());
-        for (network, value) in &self.networks {
-            if holds(value)? { fitting.push(network.as_str()) } else { others.push(network.as_str()) }
-        }
-        match (holds(self.default)?, fitting.is_empty(), others.is_empty()) {
-            (false, false, true) => Ok(fitting.into_iter().map(str::to_owned).collect()),
-            (true, true, false) => Ok(others.into_iter().map(|network| format!("!{network}")).collect()),
-            _ => Err("networks of both kinds in a `geo` have no translation: write `when = { client = … }`".to_owned()),
-        }
-    }
-}
-
-impl<'tree> Import<'tree> {
-    /// The patterns of clients for which a condition on the variable of a `geo` holds; nothing if it is another variable.
-    pub(crate) fn geo_clients(&self, name: &str, condition: &Condition) -> Option<Result<Vec<String>, String>> {
-        let geos = self.geos.borrow();
-        let geo = geos.iter().find(|geo| geo.directive.words.last().is_some_and(|word| word.text[1..] == *name))?;
-        self.notes.translated(geo.directive);
-        geo.directive.children().iter().for_each(|line| self.notes.translated(line));
-        Some(geo.clients(condition))
-    }
-}
-
-fn split(_directive: &Directive) -> Result<Table, String> {
-    Err("Serow does not split clients by a share of them".to_owned())
 }

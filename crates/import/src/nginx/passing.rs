@@ -1,13 +1,16 @@
 //! Directives that each kind of `…_pass` has under a name of its own: `proxy_hide_header`, `fastcgi_hide_header`.
 
-use super::{position::Position, scope::Scope, text::is_field_name};
+use super::{handler::Handler, position::Position, scope::Scope, text::is_field_name};
 use crate::settings::{table::Table, value::Value};
 
-/// Those that leave out parts of a request, which Serow passes on, with the remark.
-const UNCHANGED: &[(&str, &str)] = &[
-    ("pass_request_headers", "the server also gets the fields of the client: remove them with `set-header`"),
-    ("pass_request_body", "the server also gets the body of the request"),
-    ("method", "the server gets the method of the request"),
+/// Those that change requests or responses, with the values that Serow's behaviour has, and what it does otherwise.
+const DIFFERING: &[(&str, &[&str], &str)] = &[
+    ("pass_request_headers", ON, "the server also gets the fields of the client: remove them with `set-header`"),
+    ("pass_request_body", ON, "the server also gets the body of the request"),
+    ("method", &[], "the server gets the method of the request"),
+    ("http_version", &["1.1"], "servers get requests over HTTP/1.1, or over HTTP/2 if their address says so"),
+    ("ignore_client_abort", OFF, "a request whose client leaves while it gets the response does not go on"),
+    ("cache_convert_head", ON, "HEAD is answered from the response to GET"),
 ];
 
 /// Those that Serow does not have, with the reason.
@@ -20,20 +23,58 @@ const WITHOUT_COUNTERPART: &[(&str, &str)] = &[
     ("ssl_name", "a server has the name of its address in TLS: write the address with this name"),
     ("ssl_password_file", "keys of certificates have no password"),
     ("ssl_crl", "the certificates of servers are not looked up in a list of revoked ones"),
+    ("catch_stderr", "a response counts, whatever the program writes to its errors"),
+    ("cache_purge", "requests with the method PURGE purge if `purge-from` of [cache] names the client"),
 ];
 
-/// Notes the directives of a handler that change requests or responses as Serow does not.
-pub(super) fn note_unchanged(position: &Position<'_, '_>, settings: &Scope<'_>, family: &str) {
-    for (name, why) in UNCHANGED {
-        let name = format!("{family}_{name}");
-        if let Some(directive) = settings.nearest_one(&name).filter(|_| settings.is_on(&name) != Some(true)) {
-            position.notes().differs(directive, *why);
+/// Those that Serow needs no setting for, with the reason; a star stands for any end.
+const NEEDLESS: &[(&[&str], &str)] = &[
+    (
+        &["buffer*", "busy_buffers_size", "max_temp_file_size", "temp_*", "headers_hash_*", "send_lowat"],
+        "Serow manages buffers by itself",
+    ),
+    (&["socket_keepalive", "keep_conn", "ssl_session_reuse"], "Serow manages connections to servers by itself"),
+    (&["ssl_server_name"], "servers get their name in TLS"),
+    (&["ssl_protocols", "ssl_ciphers", "ssl_verify_depth", "ssl_conf_command"], "TLS to servers is secure by default"),
+    (&["store_access"], "responses are not written into the folders of sites"),
+    (&["split_path_info", "index"], "Serow splits the paths of scripts itself"),
+];
+
+const ON: &[&str] = &["on"];
+const OFF: &[&str] = &["off"];
+
+/// Notes the directives that act on requests of a family, and that nothing else has read. One that nothing is known about is
+/// lost.
+pub(super) fn note_rest(position: &Position<'_, '_>, settings: &Scope<'_>, handler: &Handler) {
+    let (notes, family) = (position.notes(), handler.family);
+    for directive in settings.beginning_with(&format!("{family}_")) {
+        let name = &directive.name()[family.len() + 1..];
+        if ["buffering", "request_buffering", "cache_path"].contains(&name) {
+            continue;
         }
-    }
-    for (name, why) in WITHOUT_COUNTERPART {
-        let directive = settings.nearest_one(&format!("{family}_{name}"));
-        if let Some(directive) = directive.filter(|directive| !matches!(directive.word(0), Some("off" | "0"))) {
-            position.notes().lost(directive, *why);
+        let value = directive.word(0).unwrap_or_default();
+        let fits = |pattern: &&str| pattern.strip_suffix('*').map_or(name == *pattern, |start| name.starts_with(start));
+        if name.starts_with("ssl_") && !handler.has_tls {
+            notes.no_line(directive, "the connection to this server has no TLS");
+        } else if let Some((_, usual, why)) = DIFFERING.iter().find(|(known, ..)| *known == name) {
+            match usual.contains(&value) {
+                true => notes.no_line(directive, "it is the default"),
+                false => notes.differs(directive, *why),
+            }
+        } else if let Some((_, why)) = WITHOUT_COUNTERPART.iter().find(|(known, _)| *known == name) {
+            match value {
+                "off" | "0" => notes.no_line(directive, "it is the default"),
+                _ => notes.lost(directive, *why),
+            }
+        } else if let Some((_, why)) = NEEDLESS.iter().find(|(names, _)| names.iter().any(&fits)) {
+            notes.no_line(directive, *why);
+        } else if name == "pass_header" {
+            match value.to_ascii_lowercase().starts_with("x-accel-") {
+                true => notes.lost(directive, "clients never get fields X-Accel-…, which are for the server in front"),
+                false => notes.no_line(directive, "Serow passes on all fields but X-Accel-…"),
+            }
+        } else if !notes.has(directive) {
+            notes.lost(directive, "Serow has nothing like it");
         }
     }
 }

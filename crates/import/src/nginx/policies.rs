@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use super::{
     handler::{Handler, HandlerKind},
+    passing,
     position::Position,
     scope::Scope,
     server::Server,
@@ -40,6 +41,9 @@ pub(super) fn set<'tree>(
     caching::set(position, settings, &handler, table);
     compression(server, settings, &handler, table);
     logs::set(position, settings, table);
+    if !handler.family.is_empty() {
+        passing::note_rest(position, settings, &handler);
+    }
     if denies_all(table) {
         handler = Handler::responding(403);
         for key in [

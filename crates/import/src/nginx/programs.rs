@@ -4,14 +4,13 @@ use serow_nginx_syntax::pattern::escaped;
 
 use super::{
     handler::{Handler, HandlerKind},
-    locations::{Kind, Location},
+    locations::{Kind, Location, PASSES},
     matching::Match,
     passing, policies,
     position::Position,
     program_variables, proxying,
     scope::Scope,
     text::Text,
-    units::{milliseconds, written_duration},
     upstreams::{Need, is_server},
 };
 use serow_nginx_syntax::directive::Directive;
@@ -30,9 +29,10 @@ pub(super) fn handlers<'tree>(
     let address = position.filled(pass.word(0).unwrap_or_default());
     let mut handlers = Vec::new();
     for (matching, address) in proxying::addresses(position, matching, &address)? {
+        let address = address.trim_start_matches("uwsgi://");
         let pages = Script::of(position, settings, pass).pages(&matching);
         for matching in pages.unwrap_or_else(|| vec![matching]) {
-            let handler = handler(position, location, (pass, &address), settings, &matching, rewrite.clone())?;
+            let handler = handler(position, location, (pass, address), settings, &matching, rewrite.clone())?;
             handlers.push((matching, handler));
         }
     }
@@ -99,31 +99,27 @@ fn handler<'tree>(
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
     let notes = position.notes();
-    let protocol = pass.name().trim_end_matches("_pass");
+    let known = PASSES.iter().find(|name| **name == pass.name());
+    let protocol = known.map_or("fastcgi", |name| name.trim_end_matches("_pass"));
     notes.translated(pass);
-    for name in ["fastcgi_split_path_info", "fastcgi_index"] {
-        settings
-            .nearest(name)
-            .into_iter()
-            .for_each(|directive| notes.no_line(directive, "Serow splits the paths of scripts itself"));
-    }
     for name in ["uwsgi_modifier1", "uwsgi_modifier2"] {
-        let other = settings.nearest(name).into_iter().filter(|modifier| modifier.word(0) != Some("0"));
-        other.for_each(|modifier| notes.lost(modifier, "Serow sends the modifier 0, which is WSGI for uWSGI"));
+        settings.nearest(name).into_iter().for_each(|modifier| match modifier.word(0) {
+            Some("0") => notes.translated(modifier),
+            _ => notes.lost(modifier, "Serow sends the modifier 0, which is WSGI for uWSGI"),
+        });
     }
-    passing::note_unchanged(position, settings, protocol);
     let script = Script::of(position, settings, pass);
     let is_php = protocol == "fastcgi" && script.is_php(location, matching);
     let mut handler = match is_php {
         true => php(position, location, settings, (matching, &script), address)?,
         false => {
-            let mut table = Table::default();
+            let mut handler = Handler::passing(HandlerKind::Proxy, protocol);
             let address = format!("http://{address}");
-            let mut need = Need::of(position.server.import, settings, &address, protocol);
+            let mut need = Need::of(position.server.import, settings, &handler);
             need.set("protocol", protocol);
-            position.server.import.set_server(&address, need, &mut table)?;
-            passing::hide_fields(position, settings, protocol, &mut table);
-            Handler::new(HandlerKind::Proxy, table)
+            position.server.import.set_server(&address, need, &mut handler.table)?;
+            passing::hide_fields(position, settings, protocol, &mut handler.table);
+            handler
         }
     };
     handler.rewrite = match (handler.rewrite.take(), rewrite) {
@@ -135,7 +131,7 @@ fn handler<'tree>(
         (script, rewrite) => script.or(rewrite),
     };
     program_variables::set(position, settings, (protocol, matching), &mut handler);
-    times(position, settings, protocol, &mut handler.table);
+    proxying::times(position, settings, &mut handler);
     Ok(handler)
 }
 
@@ -167,7 +163,7 @@ fn php<'tree>(
             return Err("PHP below an `alias` has no translation: write a site of its own, or `root`".to_owned());
         }
         (Some(_), _) => {
-            position.server.set_folder(location, settings, &position.variables, &mut table)?;
+            set_folder(position, location, settings, &mut table)?;
         }
         (None, Some(start)) => table.set("root", start.as_str()),
         (None, None) => return Err("there is no `root` for the scripts".to_owned()),
@@ -183,7 +179,19 @@ fn php<'tree>(
     if let Some(path) = matching.exact_path().filter(|path| path.ends_with(".php")) {
         table.set("entry-points", path);
     }
-    Ok(Handler::new(HandlerKind::Php, table))
+    Ok(Handler { table, ..Handler::passing(HandlerKind::Php, "fastcgi") })
+}
+
+fn set_folder<'tree>(
+    position: &Position<'_, 'tree>,
+    location: &Location<'tree>,
+    settings: &Scope<'tree>,
+    table: &mut Table,
+) -> Result<(), String> {
+    match position.server.set_folder(location, settings, &position.variables, table)? {
+        None => Ok(()),
+        Some(_) => Err("a folder of scripts has no variables in its path: write a route for each".to_owned()),
+    }
 }
 
 /// The handler of a location that has one script for all its requests.
@@ -202,7 +210,7 @@ fn fixed<'tree>(
     };
     let script = match folder.as_ref().and_then(|folder| below(&folder.path)) {
         Some(script) => {
-            position.server.set_folder(location, settings, &position.variables, &mut table)?;
+            set_folder(position, location, settings, &mut table)?;
             script
         }
         None => {
@@ -215,7 +223,7 @@ fn fixed<'tree>(
     };
     set_servers(position, settings, address, &mut table)?;
     table.set("entry-points", script.as_str());
-    let mut handler = Handler::new(HandlerKind::Php, table);
+    let mut handler = Handler { table, ..Handler::passing(HandlerKind::Php, "fastcgi") };
     // The rest of a path such as /index.php/a is PATH_INFO.
     let begins = format!("^{}", escaped(&script));
     let has_rest = matches!(&location.kind, Kind::Expression(pattern) if pattern.expression().starts_with(&begins))
@@ -233,12 +241,12 @@ fn set_servers<'tree>(
     address: &str,
     table: &mut Table,
 ) -> Result<(), String> {
-    match position.server.import.is_upstream(address) {
+    let url = format!("http://{address}");
+    let mut need = Need::of(position.server.import, settings, &Handler::passing(HandlerKind::Php, "fastcgi"));
+    match position.server.import.is_upstream(address) || !need.is_empty() {
         true => {
-            let address = format!("http://{address}");
-            let mut need = Need::of(position.server.import, settings, &address, "fastcgi");
             need.set("protocol", "fastcgi");
-            position.server.import.set_server(&address, need, table)?;
+            position.server.import.set_server(&url, need, table)?;
         }
         false if !is_server(address.trim_end_matches(':')) => {
             return Err(format!("{address} is not the address of a server"));
@@ -329,19 +337,4 @@ pub(super) fn front_controller<'tree>(
         }
         handler
     }))
-}
-
-fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, protocol: &str, table: &mut Table) {
-    let notes = position.notes();
-    if let Some(read) = settings.nearest_one(&format!("{protocol}_read_timeout")) {
-        match read.word(0).and_then(milliseconds) {
-            Some(60_000) => notes.translated(read),
-            Some(time) => {
-                notes.translated(read);
-                table.set("response-timeout", written_duration(time));
-                table.set("transfer-timeout", written_duration(time));
-            }
-            None => notes.lost(read, "this is not a duration"),
-        }
-    }
 }

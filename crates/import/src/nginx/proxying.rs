@@ -51,6 +51,9 @@ pub(super) fn handlers<'tree>(
     let (address, path) = parts(&url);
     let mut handlers = Vec::new();
     for (of_server, server) in addresses(position, matching, &address)? {
+        // `grpc_pass` needs no scheme.
+        let server =
+            if pass.name() == "grpc_pass" && !server.contains("://") { format!("grpc://{server}") } else { server };
         let had_variables = had_variables || of_server != *matching;
         let (path, rewrite) = (path.as_ref(), rewrite.clone());
         let handler = handler(position, location, settings, matching, &server, path, had_variables, rewrite)?;
@@ -129,8 +132,9 @@ fn handler<'tree>(
     had_variables: bool,
     rewrite: Option<String>,
 ) -> Result<Handler, String> {
-    let mut handler = Handler::new(HandlerKind::Proxy, Table::default());
-    let need = Need::of(position.server.import, settings, address, family(address));
+    let mut handler = Handler::passing(HandlerKind::Proxy, family(address));
+    handler.has_tls = address.starts_with("https://") || address.starts_with("grpcs://");
+    let need = Need::of(position.server.import, settings, &handler);
     position.server.import.set_server(address, need, &mut handler.table)?;
     match rewrite {
         // With `rewrite … break`, the path of `proxy_pass` does not count.
@@ -140,9 +144,11 @@ fn handler<'tree>(
     fields(position, settings, address, &mut handler);
     // nginx has no default for a `proxy_pass` with variables.
     let has_default = !had_variables && handler.table.get("host").is_some();
-    redirects(position, location, settings, address, path, has_default, &mut handler.table);
-    cookies(position, settings, &mut handler.table);
-    times(position, settings, &mut handler.table);
+    if handler.family == "proxy" {
+        redirects(position, location, settings, address, path, has_default, &mut handler.table);
+        cookies(position, settings, &mut handler.table);
+    }
+    times(position, settings, &mut handler);
     Ok(handler)
 }
 
@@ -226,14 +232,13 @@ const COOKIE_FLAGS: &[&str] =
 
 /// Fields of requests and responses.
 fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, address: &str, handler: &mut Handler) {
-    let table = &mut handler.table;
+    let (table, family) = (&mut handler.table, handler.family);
     let notes = position.notes();
     let decided = position.server.with_decisions(&position.variables, settings);
-    let family = family(address);
-    passing::note_unchanged(position, settings, family);
     let (mut host, mut set) = (None, Vec::new());
     let (mut names_client, mut usual) = (false, Vec::new());
-    for field in settings.nearest_of(&["proxy_set_header", "grpc_set_header"]) {
+    let set_by = settings.nearest(&format!("{family}_set_header"));
+    for &field in &set_by {
         let (Some(name), Some(value)) = (field.word(0), field.word(1)) else { continue };
         match (name.to_ascii_lowercase().as_str(), value) {
             ("host", _) => host = Some((field, value)),
@@ -281,7 +286,7 @@ fn fields<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, addres
         set.append(&mut usual);
     } else if !sets_scheme {
         let why = "the server also gets X-Forwarded-Proto and X-Forwarded-Host, which Serow sets with X-Forwarded-For";
-        settings.nearest("proxy_set_header").first().into_iter().for_each(|field| notes.differs(field, why));
+        set_by.first().into_iter().for_each(|field| notes.differs(field, why));
     }
     if !set.is_empty() {
         table.set("set-header", Value::texts(set));
@@ -414,10 +419,11 @@ fn cookies<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table
 }
 
 /// Times and buffers of the route.
-fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {
-    let notes = position.notes();
+pub(super) fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, handler: &mut Handler) {
+    let (notes, table, is_proxy) = (position.notes(), &mut handler.table, handler.kind == HandlerKind::Proxy);
+    let own = |name: &str| format!("{}_{name}", handler.family);
     let time = |name: &str| {
-        let directive = settings.nearest_of(&[&format!("proxy_{name}"), &format!("grpc_{name}")]).first().copied()?;
+        let directive = settings.nearest_one(&own(name))?;
         let value = directive.word(0).and_then(milliseconds);
         match value {
             Some(_) => notes.translated(directive),
@@ -434,13 +440,22 @@ fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: 
     {
         table.set("transfer-timeout", super::units::written_duration(send));
     }
-    if let Some(buffering) = settings.nearest_one("proxy_buffering") {
-        notes.translated(buffering);
-        if settings.is_on("proxy_buffering") == Some(false) {
-            table.set("buffer-responses", "off");
+    // PHP gets a body when it is whole.
+    for (name, usual, key, value) in [
+        ("buffering", true, "buffer-responses", Value::from("off")),
+        ("request_buffering", !is_proxy, "buffer-requests", Value::Bool(true)),
+    ] {
+        let Some(directive) = settings.nearest_one(&own(name)) else { continue };
+        match is_proxy {
+            _ if settings.is_on(&own(name)) == Some(usual) => notes.no_line(directive, "it is the default"),
+            true => {
+                notes.translated(directive);
+                table.set(key, value);
+            }
+            false => notes.differs(directive, "bodies for PHP, and those of its responses, are always buffered"),
         }
     }
-    if settings.is_on("underscores_in_headers") == Some(true) {
+    if is_proxy && settings.is_on("underscores_in_headers") == Some(true) {
         settings.nearest("underscores_in_headers").into_iter().for_each(|directive| notes.translated(directive));
         table.set("underscores-in-headers", Value::Bool(true));
     }

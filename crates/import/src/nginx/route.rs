@@ -53,12 +53,7 @@ impl Route {
             }),
             _ => None,
         };
-        let table = |name: &String| MapTable {
-            from: "$uri".to_owned(),
-            to: name.clone(),
-            values: Vec::new(),
-            default: String::new(),
-        };
+        let table = |name: &String| MapTable { from: "$uri".to_owned(), to: name.clone(), ..MapTable::default() };
         let tables: Vec<MapTable> = maps.iter().map(table).collect();
         let scope = Scope::new(Arc::new(Maps::new(&tables).ok()?)).of_stars(9);
         let redirect = inner("redirect", "to").and_then(|to| Redirect::with_variables(&to, 302, &scope).err());

@@ -64,6 +64,15 @@ impl<'tree> Scope<'tree> {
         self.outwards().find_map(|scope| scope.own_one(name))
     }
 
+    /// The directives that are in effect here whose names begin with a text.
+    pub(crate) fn beginning_with(&self, start: &str) -> Vec<&'tree Directive> {
+        let mut names: Vec<&str> = self.outwards().flat_map(|scope| scope.by_name.keys().copied()).collect();
+        names.retain(|name| name.starts_with(start));
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().flat_map(|name| self.nearest(name)).collect()
+    }
+
     /// Whether a directive like `sendfile` is on in the nearest block that has it.
     pub(crate) fn is_on(&self, name: &str) -> Option<bool> {
         self.nearest_one(name).map(|directive| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case("on")))

@@ -307,9 +307,14 @@ impl<'a, 'tree> Server<'a, 'tree> {
         if folder.is_alias {
             return alias(&path, location, table).map(Some);
         }
-        let path = path.literal().ok_or("Serow's folders have no variables in their path: write a route for each")?;
-        table.set("root", path);
-        Ok(None)
+        match path.literal() {
+            Some(path) => {
+                table.set("root", path);
+                Ok(None)
+            }
+            // The folder around those that the variable names.
+            None => Ok(Some(format!("{}$uri", split_folder(&path, table)?.trim_end_matches('/')))),
+        }
     }
 
     /// The text of a path of a file, with the folder in place of `$document_root` and `$request_filename`.
@@ -389,16 +394,21 @@ pub(super) fn is_alias_of_file(location: &Location<'_>, alias: &str) -> bool {
 /// An `alias` that is a file, that captures are a part of, or that the rest of the path follows without a slash: the folder,
 /// and the path below it.
 fn alias(path: &Text, location: &Location<'_>, table: &mut Table) -> Result<String, String> {
-    let Some((folder, name)) = path.leading().rsplit_once('/') else {
-        return Err("Serow's folders have no variables in their path: write a route for each".to_owned());
-    };
-    let mut rest = Text { parts: path.parts.clone() };
-    rest.parts[0] = Part::Literal(format!("/{name}"));
-    let rest = rest.written().replace('*', "%2A");
-    table.set("root", if folder.is_empty() { "/" } else { folder });
+    let rest = split_folder(path, table)?;
     Ok(match location.path().is_none() || path.literal().is_some_and(|path| is_alias_of_file(location, path)) {
         true => rest,
         // The star of the path.
         false => format!("{rest}$1"),
     })
+}
+
+/// Sets the folder in front of the first variable, or of the name of a file; the rest of the path.
+fn split_folder(path: &Text, table: &mut Table) -> Result<String, String> {
+    let Some((folder, name)) = path.leading().rsplit_once('/') else {
+        return Err("a folder whose path begins with a variable has no translation: write a route for each".to_owned());
+    };
+    let mut rest = Text { parts: path.parts.clone() };
+    rest.parts[0] = Part::Literal(format!("/{name}"));
+    table.set("root", if folder.is_empty() { "/" } else { folder });
+    Ok(rest.written().replace('*', "%2A"))
 }

@@ -3,6 +3,7 @@
 use std::net::Ipv6Addr;
 
 use super::{
+    handler::Handler,
     import::Import,
     scope::Scope,
     units::{milliseconds, written_duration},
@@ -18,9 +19,9 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Those of a block with `proxy_pass` or the like, whose directives begin with the family's name.
-    pub(crate) fn of<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, address: &str, family: &str) -> Self {
-        let notes = &import.notes;
+    /// Those of the block of a handler that passes requests.
+    pub(crate) fn of<'tree>(import: &Import<'tree>, settings: &Scope<'tree>, handler: &Handler) -> Self {
+        let (notes, family) = (&import.notes, handler.family);
         let mut table = Table::default();
         if let Some(directive) = settings.nearest_one(&format!("{family}_connect_timeout")) {
             match directive.word(0).and_then(milliseconds) {
@@ -32,7 +33,7 @@ impl Need {
                 None => notes.lost(directive, "this is not a duration"),
             }
         }
-        if address.starts_with("https://") || address.starts_with("grpcs://") {
+        if handler.has_tls {
             tls(import, settings, family, &mut table);
         }
         retries(import, settings, family, &mut table);
@@ -44,7 +45,7 @@ impl Need {
     }
 
     /// Whether there are none.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 }

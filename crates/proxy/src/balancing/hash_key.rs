@@ -8,8 +8,8 @@ use std::{
 use serow_gateway::{Forwarded, cookies};
 use serow_message::Request;
 
-use super::murmur::murmur2;
 use crate::settings::HashKey;
+use serow_variables::murmur2;
 
 /// The hash of a request that lacks the selected part, such as a cookie, or an address for clients at a unix socket.
 pub(crate) const NO_KEY: u64 = u64::MAX;

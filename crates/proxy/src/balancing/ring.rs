@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Candidate, hash_key::NO_KEY, murmur::murmur2, random::Random};
+use serow_variables::murmur2;
+
+use super::{Candidate, hash_key::NO_KEY, random::Random};
 use crate::server::Server;
 
 /// Servers have points on a ring; a request goes to the server of the first point at or after its own position. The

@@ -151,7 +151,7 @@ fn shares_follow_the_weights() {
             let total: usize = weights.iter().map(|weight| usize::from(*weight)).sum();
             let places: Vec<_> = (0..20_000)
                 .map(|key: u32| {
-                    let key = u64::from(murmur::murmur2(&key.to_le_bytes()));
+                    let key = u64::from(serow_variables::murmur2(&key.to_le_bytes()));
                     all(&servers)[balancer.choose(&all(&servers), key, NOW).unwrap()].place
                 })
                 .collect();

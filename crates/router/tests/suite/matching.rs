@@ -8,7 +8,7 @@ use serow_router::{
     Action, Conditions, FileConditions, FixedResponse, HeaderChanges, HostPatterns, Networks, Redirect, RewriteTarget,
     Route, Router, RouterError, Site,
 };
-use serow_variables::{Expression, Letters, MapTable, Maps, Scope, Text, ValuePatterns};
+use serow_variables::{Expression, Letters, MapEntries, MapTable, Maps, Scope, Text, ValuePatterns};
 
 fn expression(text: &str) -> Expression {
     text.parse().unwrap()
@@ -173,7 +173,7 @@ fn maps() -> Arc<Maps> {
     let table = |from: &str, to: &str, pairs, default: &str| MapTable {
         from: from.to_owned(),
         to: to.to_owned(),
-        values: values(pairs),
+        entries: MapEntries::Values(values(pairs)),
         default: default.to_owned(),
     };
     let moved = table("$uri", "moved", &[("/old", "/new?a=b"), ("/other", "https://other.example/")], "/");

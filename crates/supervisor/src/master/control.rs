@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::server_generations::GenerationStage;
+use super::{driver::changes::ChangeAnswer, server_generations::GenerationStage};
 
 /// A handle that sends requests to a master; see [`run`](super::run).
 #[derive(Clone, Debug)]
@@ -16,6 +16,7 @@ pub struct Control {
 pub(super) enum Request {
     Reload { process: WantedProcess, answer: oneshot::Sender<Result<Reloaded, String>> },
     Report(oneshot::Sender<Report>),
+    Change { change: Value, answer: ChangeAnswer },
     Command { command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>> },
     Stop,
 }
@@ -52,6 +53,26 @@ pub enum ProcessOfReload {
         /// none that adopts.
         reason: Option<String>,
     },
+}
+
+/// A change of the settings that is in effect, and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The outcome of the reload that it took.
+    pub reloaded: Reloaded,
+    /// The answer of [`Duties::keep`](super::Duties::keep).
+    pub kept: Value,
+}
+
+/// Why a change of the settings was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// [`Duties::propose`](super::Duties::propose) refused it, with this answer.
+    Refused(Value),
+    /// No process can serve with the settings, for this reason.
+    Invalid(String),
+    /// It could not be kept, for this reason.
+    NotKept(String),
 }
 
 /// The status of a server and its generations.
@@ -113,6 +134,19 @@ impl Control {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
         self.requests.send(Request::Reload { process, answer }).await.map_err(|_| stopping())?;
+        answered.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// Makes a change of the settings beside the file, which the master does not interpret: [`Duties`](super::Duties) does. It
+    /// is in effect, and kept, when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Why the change was not made; the settings are as before then.
+    pub async fn change(&self, change: Value) -> Result<Changed, ChangeError> {
+        let (answer, answered) = oneshot::channel();
+        let stopping = || ChangeError::Invalid("the server is stopping".to_owned());
+        self.requests.send(Request::Change { change, answer }).await.map_err(|_| stopping())?;
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 

@@ -1,6 +1,7 @@
 //! The driver: waits for events, passes them to the machine, and executes its actions.
 
 mod adoption;
+pub(super) mod changes;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,6 +22,7 @@ use tokio::{
     time::sleep,
 };
 
+use self::changes::Changes;
 use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
@@ -65,6 +67,7 @@ pub(super) struct Driver<D> {
     /// The reload requests, by number.
     asking: HashMap<u64, oneshot::Sender<Result<Reloaded, String>>>,
     asked: u64,
+    changes: Changes,
     gathering: Option<Gathering>,
     overrides: Overrides,
     /// The files that generations share, once there is one.
@@ -99,6 +102,7 @@ impl<D: Duties> Driver<D> {
             requests,
             asking: HashMap::new(),
             asked: 0,
+            changes: Changes::default(),
             gathering: None,
             overrides: Overrides::default(),
             shared: None,
@@ -116,6 +120,9 @@ impl<D: Duties> Driver<D> {
         loop {
             if let Some(outcome) = self.act() {
                 return outcome;
+            }
+            if self.begin_change() {
+                continue;
             }
             self.answer_report();
             self.wait().await;
@@ -164,6 +171,7 @@ impl<D: Duties> Driver<D> {
             // Only a second signal is urgent; `serow stop` may be run again to wait for longer.
             Request::Stop if self.machine.is_stopping() => {}
             Request::Stop => self.handle(Event::Stop),
+            Request::Change { change, answer } => self.add_change(change, answer),
             Request::Command { command, persist, answer } => self.pass_on(command, persist, answer),
             Request::Report(answer) => match &mut self.gathering {
                 Some(gathering) => gathering.add(answer),
@@ -343,12 +351,7 @@ impl<D: Duties> Driver<D> {
                     tracing::error!(pid, "generation {number} crashed ({ending}); starting another one");
                 }
                 Action::NotStarted(number, failure) => self.note_failure(number, failure),
-                Action::Answer(id, outcome) => {
-                    if let Some(answer) = self.asking.remove(&id) {
-                        // The asker may have gone.
-                        let _ = answer.send(outcome);
-                    }
-                }
+                Action::Answer(id, outcome) => self.answer_reload(id, outcome),
                 Action::Close => {
                     tell_parent("STOPPING=1");
                     self.held.close();
@@ -356,6 +359,14 @@ impl<D: Duties> Driver<D> {
             }
         }
         None
+    }
+
+    fn answer_reload(&mut self, id: u64, outcome: Result<Reloaded, String>) {
+        let Some(outcome) = self.end_change(id, outcome) else { return };
+        if let Some(answer) = self.asking.remove(&id) {
+            // The asker may have gone.
+            let _ = answer.send(outcome);
+        }
     }
 
     fn spawn(&mut self, number: u64, source: Source) -> Result<u32, String> {

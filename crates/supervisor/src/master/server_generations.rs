@@ -171,6 +171,12 @@ impl ServerGenerations {
         self.stop != Stop::No
     }
 
+    /// Whether one serves and no reload is under way or due, so that the next one has its own requests only.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_under_way = self.starting.is_some() || self.adoption.is_some() || self.handover.is_some();
+        self.serving.is_some() && !is_under_way && self.asking.is_empty()
+    }
+
     /// Whether the process is starting, and may request sockets: a serving generation talks to untrusted clients, and
     /// may be compromised.
     pub(crate) fn awaits(&self, pid: u32) -> bool {

@@ -13,8 +13,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serow_supervisor::master::{
-    self, AdminPlace, Adoption, Control, Duties, Events, GenerationTerms, MasterSettings, Orders, Parent,
-    ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
+    self, AdminPlace, Adoption, ChangeError, Changed, Control, Duties, Events, GenerationTerms, MasterSettings, Orders,
+    Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -99,6 +99,44 @@ impl Requests {
     }
 }
 
+/// Changes beside the file: those that cannot be served or kept are taken back.
+fn change_settings(requests: &Requests) {
+    let change = |text: Value| requests.runtime.block_on(requests.control.change(text));
+    let text = || requests.serving().unwrap().1["text"].as_str().map(str::to_owned);
+    let file = || fs::read_to_string(requests.folder.join("settings")).unwrap();
+    fs::write(requests.folder.join("settings"), "adopt five").unwrap();
+    let reloaded = Reloaded { number: 6, process: ProcessOfReload::Same, still_accepts: None };
+    assert_eq!(change(json!("adopt six")), Ok(Changed { reloaded, kept: json!("kept") }));
+    assert_eq!(text().as_deref(), Some("adopt six"));
+    assert_eq!(change(json!(7)), Err(ChangeError::Refused(json!("no text"))));
+    assert_eq!(change(json!("refuse")), Err(ChangeError::Invalid("refused".to_owned())));
+    assert_eq!((text().as_deref(), &*file()), (Some("adopt six"), "adopt six"));
+    fs::write(requests.folder.join("full"), "").unwrap();
+    assert_eq!(change(json!("adopt seven")), Err(ChangeError::NotKept("the disk is full".to_owned())));
+    fs::remove_file(requests.folder.join("full")).unwrap();
+    let is_back = (0..1000).any(|_| {
+        text().as_deref() == Some("adopt six") || {
+            thread::sleep(Duration::from_millis(10));
+            false
+        }
+    });
+    assert!(is_back && file() == "adopt six");
+    // Changes at the same time are made one after the other.
+    let outcomes = requests.runtime.block_on(async {
+        let changes = (0..20).map(|number| {
+            let control = requests.control.clone();
+            tokio::spawn(async move { control.change(json!(format!("adopt at once {number}"))).await })
+        });
+        let mut outcomes = Vec::new();
+        for change in changes.collect::<Vec<_>>() {
+            outcomes.push(change.await.unwrap());
+        }
+        outcomes
+    });
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(text(), Some(file()));
+}
+
 fn send_requests(requests: &Requests) {
     let if_needed = |text: &str| requests.reload(text, WantedProcess::IfNeeded);
     let served = |number, process| Ok(Reloaded { number, process, still_accepts: None });
@@ -138,6 +176,7 @@ fn send_requests(requests: &Requests) {
     assert_eq!(requests.serving().unwrap().1["text"], "adopt five");
     let Events { reloads, adopted, failed_reloads, crashes, .. } = requests.report().events;
     assert_eq!((reloads, adopted, failed_reloads, crashes), (7, 3, 2, 2));
+    change_settings(requests);
 }
 
 struct TestDuties {
@@ -148,6 +187,24 @@ struct TestDuties {
 impl Duties for TestDuties {
     fn settings(&mut self) -> Result<Vec<u8>, String> {
         fs::read(self.folder.join("settings")).map_err(|_| "the file is missing".to_owned())
+    }
+
+    fn propose(&mut self, change: &Value) -> Result<(), Value> {
+        let text = change.as_str().ok_or("no text")?;
+        fs::rename(self.folder.join("settings"), self.folder.join("before")).unwrap();
+        fs::write(self.folder.join("settings"), text).unwrap();
+        Ok(())
+    }
+
+    fn keep(&mut self) -> Result<Value, String> {
+        match self.folder.join("full").exists() {
+            true => Err("the disk is full".to_owned()),
+            false => Ok(json!("kept")),
+        }
+    }
+
+    fn withdraw(&mut self) {
+        fs::rename(self.folder.join("before"), self.folder.join("settings")).unwrap();
     }
 
     fn command(&mut self) -> Command {

@@ -8,7 +8,7 @@ use super::super::{
     scope::Scope,
     server::Server,
     text::{Text, Use, is_field_name},
-    units::{seconds, written_duration},
+    units::{milliseconds, seconds, written_duration},
 };
 use serow_nginx_syntax::directive::Directive;
 
@@ -263,6 +263,8 @@ fn decisions<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, tab
         auth.push(("set-header".to_owned(), Value::texts(set)));
     }
     decision_cache(server, request, &location.scope, &mut auth);
+    let time = location.scope.nearest_one("proxy_read_timeout").and_then(|read| milliseconds(read.word(0)?));
+    auth.extend(time.map(|time| ("timeout".to_owned(), Value::Text(written_duration(time)))));
     let [copied, answered] = copied_fields(server, settings);
     if !copied.is_empty() {
         auth.push(("copy".to_owned(), Value::list(copied)));

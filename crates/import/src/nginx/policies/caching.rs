@@ -1,7 +1,7 @@
 //! Caches of responses.
 
 use super::super::{
-    handler::{Handler, HandlerKind},
+    handler::Handler,
     position::Position,
     scope::Scope,
     server::Server,
@@ -20,23 +20,21 @@ pub(crate) fn set<'tree>(
     table: &mut Table,
 ) {
     let server = position.server;
-    let family = match (handler.kind, handler.table.get("variables")) {
-        (HandlerKind::Php, _) | (HandlerKind::Proxy, Some(_)) => "fastcgi",
-        (HandlerKind::Proxy, None) => "proxy",
-        _ => return,
-    };
+    let family = handler.family;
     let name = |rest: &str| format!("{family}_cache{rest}");
     let notes = server.notes();
-    let Some(zone) = settings.nearest_one(&name("")) else { return };
-    notes.translated(zone);
-    if zone.word(0) == Some("off") {
-        return;
+    let zone = settings.nearest_one(&name("")).filter(|_| !family.is_empty());
+    zone.into_iter().for_each(|zone| notes.translated(zone));
+    if zone.is_none_or(|zone| zone.word(0) == Some("off")) {
+        let of_cache = ["cache_", "no_cache", "ignore_headers"].map(|start| format!("{family}_{start}"));
+        let unused = of_cache.iter().flat_map(|start| settings.beginning_with(start));
+        return unused.for_each(|directive| notes.no_line(directive, "no response is stored here"));
     }
     server.import.use_cache();
     let mut cache = Table::default();
     validity(server, settings, &name("_valid"), &mut cache);
     stale(server, settings, &name("_use_stale"), settings.is_on(&name("_background_update")), &mut cache);
-    bypass(position, settings, &[&name("_bypass"), &name("_no_cache"), &format!("{family}_no_cache")], &mut cache);
+    bypass(position, settings, &[&name("_bypass"), &format!("{family}_no_cache")], &mut cache);
     if let Some(ignored) = settings.nearest_one(&format!("{family}_ignore_headers")) {
         notes.translated(ignored);
         let fields = ignored.texts().filter(|field| {
@@ -58,13 +56,17 @@ pub(crate) fn set<'tree>(
     }
     for (rest, why) in [
         ("_lock", "always on"),
-        ("_lock_timeout", "5 s"),
-        ("_lock_age", "5 s"),
         ("_revalidate", "always on"),
         ("_background_update", "on with `stale-while-revalidate`"),
         ("_max_range_offset", "the cache stores parts of large responses"),
     ] {
         settings.nearest(&name(rest)).into_iter().for_each(|directive| notes.no_line(directive, why));
+    }
+    for directive in ["_lock_timeout", "_lock_age"].iter().flat_map(|rest| settings.nearest(&name(rest))) {
+        match directive.word(0).and_then(seconds) {
+            Some(5) => notes.translated(directive),
+            _ => notes.differs(directive, "requests wait 5 s for the one that fetches the response"),
+        }
     }
     if let Some(uses) = settings.nearest_one(&name("_min_uses")) {
         match uses.word(0) {

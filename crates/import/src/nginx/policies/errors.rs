@@ -57,12 +57,10 @@ pub(crate) fn set<'tree>(
     if is_whole && has_errors {
         table.set("error-pages", Value::Table(merged(pages)));
     }
-    for family in ["proxy", "grpc", "fastcgi", "uwsgi", "scgi"] {
-        let name = format!("{family}_intercept_errors");
-        let Some(directive) = settings.nearest_one(&name) else { continue };
+    let name = format!("{}_intercept_errors", handler.family);
+    if let Some(directive) = settings.nearest_one(&name) {
         server.notes().translated(directive);
-        let applies = matches!(handler.kind, HandlerKind::Proxy | HandlerKind::Php);
-        if applies && settings.is_on(&name) == Some(true) && table.get("error-pages").is_some() {
+        if settings.is_on(&name) == Some(true) && table.get("error-pages").is_some() {
             table.set("intercept", Value::Bool(true));
         }
     }
