@@ -149,7 +149,8 @@ impl fmt::Display for AdminClientError {
                 | StatusCode::PAYLOAD_TOO_LARGE
                 | StatusCode::UNPROCESSABLE_ENTITY
                 | StatusCode::NOT_IMPLEMENTED
-                | StatusCode::SERVICE_UNAVAILABLE,
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::INSUFFICIENT_STORAGE,
                 reason,
             ) => f.write_str(reason.trim_end()),
             Reason::Refused(status, _) => {
