@@ -6,7 +6,7 @@ use serow::{Address, HandlerExt, Status, StatusReport};
 use serow_assembly::{ApplicationHost, Configuration};
 use serow_net::simulated::{enter, open_sockets, set_exhausted, set_link, set_seed};
 use serow_proxy::Upstream;
-use serow_site::{ClientAdmission, TlsPolicy};
+use serow_site::{ClientAdmission, LiveSites, TlsPolicy};
 use tokio::{
     runtime::Builder,
     task::{LocalSet, spawn_local},
@@ -67,7 +67,8 @@ async fn carry_out(plan: &Rc<Plan>, observations: &Rc<Observations>) {
         Err(error) => return observations.violate(format!("the settings are refused: {error}")),
     };
     let Configuration { server, site, upstreams, .. } = configuration;
-    let handler = serow_site::handler(site, TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
+    let handler =
+        serow_site::handler(&LiveSites::new(site), TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
     let log = Arc::clone(&observations.log);
     let server = server.server.listen("127.0.0.1:0").workers(1).ignore_signals();
     let bound = match server.bind() {
