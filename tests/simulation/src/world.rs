@@ -67,8 +67,8 @@ async fn carry_out(plan: &Rc<Plan>, observations: &Rc<Observations>) {
         Err(error) => return observations.violate(format!("the settings are refused: {error}")),
     };
     let Configuration { server, site, upstreams, .. } = configuration;
-    let handler =
-        serow_site::handler(&LiveSites::new(site), TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
+    let sites = LiveSites::new(site);
+    let handler = serow_site::handler(&sites, TlsPolicy::default(), 443, ClientAdmission::default()).boxed();
     let log = Arc::clone(&observations.log);
     let server = server.server.listen("127.0.0.1:0").workers(1).ignore_signals();
     let bound = match server.bind() {
@@ -97,11 +97,9 @@ async fn carry_out(plan: &Rc<Plan>, observations: &Rc<Observations>) {
             set_exhausted(false);
         });
     }
-    let clients: Vec<_> = plan
-        .clients
-        .iter()
-        .map(|client| spawn_local(client::run(address, client.clone(), Rc::clone(observations))))
-        .collect();
+    let clients = plan.clients.iter().cloned();
+    let clients = clients.map(|client| spawn_local(client::run(address, client, Rc::clone(observations))));
+    let clients: Vec<_> = clients.collect();
     for client in clients {
         match timeout(MOST_TIME, client).await {
             Ok(Ok(())) => {}

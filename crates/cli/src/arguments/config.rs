@@ -24,8 +24,8 @@ pub(crate) enum ConfigSubcommand {
     Get(ConfigGetArguments),
     /// Add a file, or replace one, and wait until its settings are in effect.
     ///
-    /// A file has [[site]], [[upstream]] and [[map]], as one that 'include' names; paths in it are relative to the folder
-    /// of the main settings file. If it has an error, the command prints it and the server keeps its configuration.
+    /// A file has the tables site, upstream, map and limit, as one that 'include' names; paths in it are relative to the
+    /// folder of the main settings file. If it has an error, the command prints it and the server keeps its configuration.
     Put(ConfigPutArguments),
     /// Remove an added file, and wait until the server serves without it.
     Delete(ConfigDeleteArguments),
