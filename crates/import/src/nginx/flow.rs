@@ -379,6 +379,9 @@ impl<'a, 'tree> Flow<'a, 'tree> {
                     // With another method, the page would lead to itself.
                     self.push(Route::restarting(matching.and_method("GET"), path), directive);
                     self.push_handler(matching, scope, &Handler::responding(405), directive);
+                } else if matching.is_path_itself(&path) {
+                    // nginx ends the circle after ten rounds.
+                    self.push_handler(matching, scope, &Handler::responding(500), directive);
                 } else {
                     self.push(Route::restarting(matching.clone(), path), directive);
                 }

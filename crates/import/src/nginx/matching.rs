@@ -203,6 +203,13 @@ impl Match {
         route.entries = table.entries;
     }
 
+    /// Whether this is the path itself of each request that it takes.
+    pub(crate) fn is_path_itself(&self, target: &str) -> bool {
+        let (mut table, path) = (Table::default(), target.split('?').next().unwrap_or_default());
+        self.write(true, &mut table);
+        table.entries.len() == 1 && table.get("path") == Some(&Value::Text(path.replacen("$1", "*", 1)))
+    }
+
     /// The number of groups that the texts of a route can name.
     pub(crate) fn groups(&self) -> usize {
         match &self.paths {
