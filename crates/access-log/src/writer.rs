@@ -226,7 +226,7 @@ impl Output {
                 Task::End => break,
             };
             if outcome.is_break() {
-                return self.queue.close();
+                return;
             }
         }
         if self.state != WritingState::GivenUp {
@@ -248,6 +248,8 @@ impl Output {
                     return ControlFlow::Continue(());
                 }
                 Err(SinkError::Closed(error)) => {
+                    // Before it is said: the server may end right then, and does not report these losses a second time.
+                    self.queue.close();
                     tracing::warn!("{} is closed at its other end ({error}): it ends here", self.name);
                     return ControlFlow::Break(());
                 }
