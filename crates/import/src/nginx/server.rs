@@ -119,12 +119,15 @@ impl<'a, 'tree> Server<'a, 'tree> {
     pub(crate) fn has_path_steps(&self) -> bool {
         let looks_at_path =
             |word: &str| ["$uri", "$document_uri", "$arg", "-f", "-d", "-e"].iter().any(|part| word.contains(part));
+        let is_path = |to: &str| to.starts_with('/');
+        let leads_elsewhere = |inner: &Directive| {
+            let is_redirect = matches!(inner.word(2), Some("redirect" | "permanent"));
+            inner.name() == "rewrite"
+                && (inner.word(0) != Some("^") || inner.word(1).is_some_and(is_path) && !is_redirect)
+        };
         let is_step = |directive: &Directive| match directive.name() {
             "rewrite" => true,
-            "if" => {
-                directive.texts().any(looks_at_path)
-                    || directive.children().iter().any(|inner| inner.name() == "rewrite" && inner.word(0) != Some("^"))
-            }
+            "if" => directive.texts().any(looks_at_path) || directive.children().iter().any(leads_elsewhere),
             _ => false,
         };
         self.scope.directives.iter().any(is_step)
@@ -182,13 +185,13 @@ impl<'a, 'tree> Server<'a, 'tree> {
     /// The location that nginx chooses for a script such as `/index.php`.
     pub(crate) fn script_location(&self, script: &str) -> Option<&'a Location<'tree>> {
         let script = format!("/{}", script.trim_start_matches('/'));
-        let exact = self.locations.iter().find(|location| matches!(&location.kind, Kind::Exact(own) if *own == script));
-        let expression = || {
-            self.locations
-                .iter()
-                .find(|location| matches!(&location.kind, Kind::Expression(pattern) if pattern.matches(&script)))
-        };
-        exact.or_else(expression).copied().or_else(|| self.location_for(&script))
+        let decided = self.location_for(&script);
+        if decided.is_some_and(|location| matches!(location.kind, Kind::Exact(_) | Kind::Prefix { stops: true, .. })) {
+            return decided;
+        }
+        let matches =
+            |location: &&&Location<'_>| matches!(&location.kind, Kind::Expression(own) if own.matches(&script));
+        self.locations.iter().find(matches).copied().or(decided)
     }
 
     /// Whether the location for a path sends files, and passes nothing on.
