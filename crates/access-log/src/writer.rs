@@ -248,7 +248,7 @@ impl Output {
                     return ControlFlow::Continue(());
                 }
                 Err(SinkError::Closed(error)) => {
-                    // Before it is said: the server may end right then, and does not report these losses a second time.
+                    // Before the warning: a server that ends right after it does not report these losses a second time.
                     self.queue.close();
                     tracing::warn!("{} is closed at its other end ({error}): it ends here", self.name);
                     return ControlFlow::Break(());

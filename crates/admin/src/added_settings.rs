@@ -18,7 +18,7 @@ use super::added_file_name::AddedFileName;
 /// The added files, and the changes that are proposed.
 #[derive(Debug, Default)]
 pub struct AddedSettings {
-    /// Where they are kept; why they cannot be, if there is no folder.
+    /// Where they are kept; without one, changes are refused.
     folder: Option<PathBuf>,
     files: BTreeMap<String, String>,
     proposed: Vec<SettingsChange>,

@@ -35,14 +35,12 @@ pub(crate) struct Applications<'a> {
     /// The proxies that the root trusts.
     trust: &'a [NetworkRule],
     host: &'a ApplicationHost,
-    /// Those that run already.
-    kept: &'a [(WrittenApplication, Application)],
-    found: RefCell<Vec<(WrittenApplication, Application)>>,
+    found: RefCell<Vec<(Written, Application)>>,
 }
 
 /// An application as it is written. Those that are written alike are the same one.
 #[derive(Debug, PartialEq)]
-pub(crate) enum WrittenApplication {
+enum Written {
     App(AppTable),
     Php(OwnPhp),
 }
@@ -59,12 +57,13 @@ pub(crate) struct OwnPhp {
 impl<'a> Applications<'a> {
     pub(crate) fn new(
         folder: &'a Path,
-        (threads, grace): (usize, Duration),
+        threads: usize,
+        grace: Duration,
         trust: &'a [NetworkRule],
-        (host, kept): (&'a ApplicationHost, &'a [(WrittenApplication, Application)]),
+        host: &'a ApplicationHost,
         problems: &'a Problems,
     ) -> Self {
-        Self { problems, folder, threads, grace, trust, host, kept, found: RefCell::default() }
+        Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
     }
 
     /// The resources of the process that runs them.
@@ -91,19 +90,15 @@ impl<'a> Applications<'a> {
         }
         table.arguments.accel_redirect.get_or_insert(has_internal);
         let mut found = self.found.borrow_mut();
-        let written = WrittenApplication::App(table);
+        let written = Written::App(table);
         if let Some((_, application)) = found.iter().find(|(other, _)| *other == written) {
             return Some(application.clone());
         }
-        if let Some(running) = self.running(&written) {
-            found.push((written, running.clone()));
-            return Some(running);
-        }
-        let WrittenApplication::App(table) = written else { return None };
-        let names = self.names(&found);
+        let Written::App(table) = written else { return None };
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
         match self.meaning(&table, is_module, folder, &names) {
             Ok(application) => {
-                found.push((WrittenApplication::App(table), application.clone()));
+                found.push((Written::App(table), application.clone()));
                 Some(application)
             }
             Err(problem) => {
@@ -115,17 +110,13 @@ impl<'a> Applications<'a> {
 
     /// The php-fpm that is written, for scripts in this place; nothing where something is wrong, which is noted.
     pub(crate) fn php(&self, own: OwnPhp, php_place: &PhpPlace, place: &Place) -> Option<FpmApplication> {
-        let written = WrittenApplication::Php(own);
+        let written = Written::Php(own);
         let mut found = self.found.borrow_mut();
         if let Some((_, Application::Php(fpm))) = found.iter().find(|(other, _)| *other == written) {
             return Some(fpm.clone());
         }
-        if let Some(Application::Php(fpm)) = self.running(&written) {
-            found.push((written, Application::Php(fpm.clone())));
-            return Some(fpm);
-        }
-        let WrittenApplication::Php(own) = &written else { return None };
-        let names = self.names(&found);
+        let Written::Php(own) = &written else { return None };
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
         let name = own.root.file_name().map_or_else(|| PHP.into(), |name| name.to_string_lossy().into_owned());
         let mut options = own.processes.clone().into_options();
         options.app_timeout = own.requests.response_timeout.unwrap_or(options.app_timeout);
@@ -170,19 +161,9 @@ impl<'a> Applications<'a> {
         }
     }
 
-    /// All of them, with how they are written.
-    pub(crate) fn into_applications(self) -> Vec<(WrittenApplication, Application)> {
-        self.found.into_inner()
-    }
-
-    /// The names that an application cannot have.
-    fn names(&self, found: &[(WrittenApplication, Application)]) -> BTreeSet<String> {
-        found.iter().chain(self.kept).map(|(_, other)| other.name().to_owned()).collect()
-    }
-
-    /// The one that runs already and is written so.
-    fn running(&self, written: &WrittenApplication) -> Option<Application> {
-        self.kept.iter().find(|(other, _)| other == written).map(|(_, application)| application.clone())
+    /// All of them.
+    pub(crate) fn into_applications(self) -> Vec<Application> {
+        self.found.into_inner().into_iter().map(|(_, application)| application).collect()
     }
 }
 

@@ -16,7 +16,6 @@ use serow_config::{
 };
 use serow_document::{Document, Place, Problems};
 use serow_limits::Bans;
-use serow_site::Application;
 use serow_variables::Scope;
 
 use crate::{
@@ -106,7 +105,7 @@ pub(crate) fn of(
     let parts = parts.kept(kept.limits.with_maps(&written_maps), &kept.refused_addresses);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let host = ApplicationHost { note_attempts, ..host.clone() };
-    let applications = Applications::new(folder, (threads, grace), &trust, (&host, &kept.applications), problems);
+    let applications = Applications::new(folder, threads, grace, &trust, &host, problems);
     let (mirrors, caching) = (
         RefCell::default(),
         Caching::new(cache.as_ref(), kept.cache.as_ref(), folder, (trusted(&trust), &sites), problems),
@@ -141,9 +140,7 @@ pub(crate) fn of(
     // Before the upstreams, which it refers to.
     let access = access.into_control();
     let (written_upstreams, caching) = (proxying.into_upstreams(), caching.into_store());
-    let written_applications = Arc::new(applications.into_applications());
-    let applications: Vec<_> =
-        written_applications.iter().map(|(_, application)| Application::clone(application)).collect();
+    let applications = applications.into_applications();
     fixed.logs = logs.clone();
     fixed.counted_routes.clone_from(&counted_routes);
     let has_logs = !logs.otherwise.is_empty() || !logs.of_routes.is_empty();
@@ -152,7 +149,6 @@ pub(crate) fn of(
     fixed.applications = applications.iter().map(|application| application.name().to_owned()).collect();
     let kept = KeptParts {
         upstreams: written_upstreams.clone(),
-        applications: written_applications,
         limits: kept_limits,
         cache: caching.clone(),
         fleet: access.fleet.clone(),

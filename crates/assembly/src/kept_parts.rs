@@ -5,16 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use serow_fleet::Fleet;
 use serow_limits::Bans;
 use serow_proxy::Upstream;
-use serow_site::{Application, CacheStore, RateLimit, RefusedAddresses};
-
-use crate::applications::WrittenApplication;
+use serow_site::{CacheStore, RateLimit, RefusedAddresses};
 
 /// The parts of a configuration that serves, for one that takes its place in the same process: there, what is written alike is
 /// the same part, with its connections, contents and counts.
 #[derive(Clone, Default)]
 pub struct KeptParts {
     pub(crate) upstreams: Vec<(WrittenUpstream, Upstream)>,
-    pub(crate) applications: Arc<Vec<(WrittenApplication, Application)>>,
     /// The limits by their names, and the maps that their keys may name.
     pub(crate) limits: KeptLimits,
     pub(crate) cache: Option<CacheStore>,
