@@ -125,11 +125,11 @@ fn a_refusal_has_the_page_and_the_fields_of_its_site_and_the_log_names_the_limit
     let refused = send(&server, "POST", "/page?token=secret", "a", "Content-Length: 5000", b"");
     assert_eq!((refused.status(), refused.text()), (413, "<h1>Too large</h1>"), "{}", refused.head);
     assert_eq!(refused.field("x-rule"), Some("1"));
-    let line = server.line_with("413");
+    let line = server.line_with("refused with 413");
     assert!(line.contains("POST /page: refused with 413") && line.contains("1024 bytes; max-body"), "{line}");
     let refused = in_chunks(&server, "/page", 5000);
     assert_eq!((refused.status(), refused.text(), refused.field("x-rule")), (413, "<h1>Too large</h1>", Some("1")));
-    assert!(server.line_with("413").contains("1024 bytes"));
+    assert!(server.line_with("refused with 413").contains("1024 bytes"));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::{
+    cell::RefCell,
+    collections::VecDeque,
     ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -60,6 +62,8 @@ pub(crate) struct Running {
     /// The URLs in it, with the address of this machine in place of the hosts of sites.
     urls: Vec<String>,
     lines: Receiver<String>,
+    /// Lines that came before the announcement, and were not asked for yet: threads of the server write them at any time.
+    early: RefCell<VecDeque<String>>,
 }
 
 impl Running {
@@ -85,20 +89,31 @@ impl Running {
                 }
             }
         });
-        let mut running = Self { child, announcement: String::new(), urls: Vec::new(), lines };
-        running.announcement = running.line_with("Serving ");
+        let mut running = Self { child, announcement: String::new(), urls: Vec::new(), lines, early: RefCell::default() };
+        let mut early = VecDeque::new();
+        running.announcement = running.next_line_with("Serving ", |line| early.push_back(line));
+        running.early = RefCell::new(early);
         let urls = running.announcement.rsplit_once(" at ").unwrap().1.split(" and ");
         running.urls = urls.filter(|url| !url.ends_with(" more")).map(local).collect();
         running.urls.dedup();
         running
     }
 
-    /// Waits for a line of standard error.
+    /// Waits for a line of standard error; lines before it are thrown away.
     pub(crate) fn line_with(&self, text: &str) -> String {
+        self.early_line_with(text).unwrap_or_else(|| self.next_line_with(text, drop))
+    }
+
+    fn early_line_with(&self, text: &str) -> Option<String> {
+        let mut early = self.early.borrow_mut();
+        std::iter::from_fn(|| early.pop_front()).find(|line| line.contains(text))
+    }
+
+    fn next_line_with(&self, text: &str, mut other: impl FnMut(String)) -> String {
         loop {
             match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) if line.contains(text) => return line,
-                Ok(_) => {}
+                Ok(line) => other(line),
                 Err(error) => panic!("no line with {text:?}: {error}"),
             }
         }
@@ -106,12 +121,13 @@ impl Running {
 
     /// Whether a line with this text has come by now; lines before it are thrown away.
     pub(crate) fn warned(&self, text: &str) -> Option<()> {
-        self.lines.try_iter().any(|line| line.contains(text)).then_some(())
+        let line = self.early_line_with(text).or_else(|| self.lines.try_iter().find(|line| line.contains(text)));
+        line.map(drop)
     }
 
     /// All lines of standard error up to its end.
     pub(crate) fn last_lines(&self) -> Vec<String> {
-        self.lines.iter().collect()
+        self.early.take().into_iter().chain(&self.lines).collect()
     }
 
     /// The URLs that were printed.
