@@ -11,9 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use serow_config::AddedFiles;
-
-use super::added_file_name::AddedFileName;
+use serow_config::{AddedFileName, AddedFiles};
 
 /// The added files, and the changes that are proposed.
 #[derive(Debug, Default)]

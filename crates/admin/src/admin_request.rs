@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serow::{Headers, KnownHeader, Method, RequestHead, Target, Version};
+use serow_config::AddedFileName;
 use serow_supervisor::master::WantedProcess;
 
-use super::{added_file_name::AddedFileName, added_settings::Precondition, cache_inquiry::CacheInquiry};
+use super::{added_settings::Precondition, cache_inquiry::CacheInquiry};
 
 /// A request of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]

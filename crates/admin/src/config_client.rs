@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use serow::StatusCode;
+use serow_config::AddedFileName;
 
 use super::{
-    added_file_name::AddedFileName,
     added_settings::Precondition,
     admin_request::AdminRequest,
     client::{AdminClient, AdminResponse},

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use serow::{KnownHeader, Method, Request, Response, StatusCode};
+use serow_config::AddedFileName;
 use serow_supervisor::master::{ChangeError, Changed, Control};
 
 use super::{
-    added_file_name::AddedFileName,
     added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     pages::{not_allowed, refusal, set, text},
     subject::sentence,

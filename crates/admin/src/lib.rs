@@ -19,12 +19,11 @@
 //! | settings files that are added to a server | `added_settings.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
-//! | the client for added settings files | `config_client.rs`, `added_file_name.rs` |
+//! | the client for added settings files | `config_client.rs` |
 //! | the client, its requests, and the status for people | `client.rs`, `admin_request.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `running_table.rs`, `table.rs`, `units.rs` |
 #![forbid(unsafe_code)]
 
 mod access;
-mod added_file_name;
 mod added_settings;
 mod admin_request;
 mod application_metrics;
@@ -71,9 +70,10 @@ mod total;
 mod units;
 mod upstreams;
 
+pub use serow_config::{AddedFileName, AddedFileNameError};
+
 pub use self::{
     access::AccessCounts,
-    added_file_name::{AddedFileName, AddedFileNameError},
     added_settings::{AddedSettings, ChangeRefusal, Precondition, SettingsChange},
     ban_command::{BanAction, BanCommand},
     cache_inquiry::{CacheInquiry, CacheOrder},

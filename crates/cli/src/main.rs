@@ -9,7 +9,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
-//! | `serow config`, `route`: added settings files | `config.rs`; `route.rs`, `route/` |
+//! | `serow config`, `route`: added settings files | `config.rs`; `route.rs`, `route/` and the crate `serow-route-settings` |
 //! | `serow ban`, `maintenance` | `ban.rs`, `maintenance.rs` |
 //! | `serow cache`, `purge` | `cache.rs`, `purge.rs` |
 //! | `serow password` | `password.rs` |

@@ -2,58 +2,35 @@
 //!
 //! The routes of a host are in an added file that is named after it.
 
-mod address;
-mod document;
-mod error;
-mod listing;
-mod site;
-mod target;
+mod listing_table;
 
-use serow_admin::{AdminClient, Precondition};
+use std::{error::Error, fmt};
 
-pub(crate) use self::{address::RouteAddress, error::RouteError, target::RouteTarget};
-use self::{document::RouteDocument, listing::RouteListing};
+use serow_admin::{AddedFileName, AdminClient, Precondition};
+use serow_route_settings::{FileChange, RouteAddress, RouteError, RouteListing, add_route, remove_route};
+
 use crate::{
     admin_client::{admin_client, print},
     arguments::{RouteAddArguments, RouteArguments, RouteListArguments, RouteRemoveArguments, RouteSubcommand},
     command_error::CommandError,
 };
 
-/// A change of the added file of a host.
-#[derive(Debug, PartialEq, Eq)]
-enum FileChange {
-    /// It has the route already.
-    Nothing,
-    /// It gets this text.
-    Put(String),
-    /// It has no content any more.
-    Delete,
-}
+/// The added file with this name was changed at the same time, again and again.
+#[derive(Debug)]
+struct BusyFileError(AddedFileName);
 
 /// Runs the command, and prints what the server answers.
 pub(crate) fn run(arguments: RouteArguments) -> Result<(), CommandError> {
     match arguments.command {
         RouteSubcommand::Add(RouteAddArguments { address, target, client }) => {
-            let client = admin_client(&client)?;
-            let add = |text: Option<&str>| {
-                let mut document = RouteDocument::parse(text.unwrap_or_default(), &address)?;
-                document.add(&address, &target)?;
-                Ok(document.change(text))
-            };
-            print(Ok(change(&client, &address, add)?))
+            print(Ok(change(&admin_client(&client)?, &address, |text| add_route(text, &address, &target))?))
         }
         RouteSubcommand::Remove(RouteRemoveArguments { address, client }) => {
-            let client = admin_client(&client)?;
-            let remove = |text: Option<&str>| {
-                let mut document = RouteDocument::parse(text.unwrap_or_default(), &address)?;
-                document.remove(&address)?;
-                Ok(document.change(text))
-            };
-            print(Ok(change(&client, &address, remove)?))
+            print(Ok(change(&admin_client(&client)?, &address, |text| remove_route(text, &address))?))
         }
         RouteSubcommand::List(RouteListArguments { json, client }) => {
-            let listing = RouteListing::read(&admin_client(&client)?)?;
-            print(Ok(if json { listing.json() } else { listing.table() }))
+            let listing = listing(&admin_client(&client)?)?;
+            print(Ok(if json { listing.json() } else { listing_table::text(&listing) }))
         }
     }
 }
@@ -80,7 +57,33 @@ fn change(
             outcome => return Ok(outcome?),
         }
     }
-    Err(RouteError::Busy(name.to_string()).into())
+    Err(CommandError::Failed(Box::new(BusyFileError(name.clone()))))
+}
+
+/// The routes of all added files of a server.
+fn listing(client: &AdminClient) -> Result<RouteListing, CommandError> {
+    let mut listing = RouteListing::default();
+    for listed in client.added_file_list()? {
+        // One that was removed meanwhile has no routes.
+        if let Some(file) = client.added_file(&listed.name)? {
+            listing.push(listed.name, &file.text);
+        }
+    }
+    Ok(listing)
+}
+
+impl fmt::Display for BusyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the added file {} changes all the time: try again", self.0)
+    }
+}
+
+impl Error for BusyFileError {}
+
+impl From<RouteError> for CommandError {
+    fn from(error: RouteError) -> Self {
+        Self::Failed(Box::new(error))
+    }
 }
 
 /// Scripts that deploy at the same moment change the file of a host one after the other; whoever meets more of them has

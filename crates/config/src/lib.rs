@@ -38,6 +38,7 @@ pub mod tables;
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,
+    added_file_name::{AddedFileName, AddedFileNameError},
     bundle::AddedFiles,
     file::{DEFAULT_FILE, Source, bytes},
     printable,

@@ -4,6 +4,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | the text, and those of included files | `file.rs`, `include.rs`, `sources.rs`, `bundle.rs` |
+//! | names of files that are added to a running server | `added_file_name.rs` |
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
 //! | from a place to a line of a file: the span in the text, the file that has it, the line | `document.rs`, `sources.rs`, `lines.rs`, `fault.rs`, `excerpt.rs` |
 //! | `${NAME}` of the environment in it | `environment.rs` |
@@ -16,6 +17,7 @@
 //! | errors: noted with their places, and all shown at the end | `problem.rs`, `syntax.rs`, `names.rs`, `excerpt.rs`, `error.rs` |
 #![forbid(unsafe_code)]
 
+pub mod added_file_name;
 pub mod bundle;
 pub mod description;
 pub mod deserializer;

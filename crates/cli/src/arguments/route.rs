@@ -1,9 +1,9 @@
 //! The options of `serow route`: routes of a running server that no settings file has.
 
 use clap::{Args, Subcommand};
+use serow_route_settings::{RouteAddress, RouteTarget};
 
 use super::AdminClientArguments;
-use crate::route::{RouteAddress, RouteTarget};
 
 /// The options of `serow route`.
 #[derive(Debug, Args)]

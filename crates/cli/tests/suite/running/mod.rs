@@ -89,7 +89,8 @@ impl Running {
                 }
             }
         });
-        let mut running = Self { child, announcement: String::new(), urls: Vec::new(), lines, early: RefCell::default() };
+        let mut running =
+            Self { child, announcement: String::new(), urls: Vec::new(), lines, early: RefCell::default() };
         let mut early = VecDeque::new();
         running.announcement = running.next_line_with("Serving ", |line| early.push_back(line));
         running.early = RefCell::new(early);

@@ -1,9 +1,9 @@
 //! The added file of a host, as a document that keeps its comments and other keys.
 
+use serow_config::AddedFileName;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table};
 
 use super::{
-    FileChange,
     address::{RouteAddress, path_of},
     error::RouteError,
     site::{self, HANDLERS},
@@ -11,15 +11,15 @@ use super::{
 };
 
 /// The added file of a host.
-pub(super) struct RouteDocument {
+pub(crate) struct RouteDocument {
     document: DocumentMut,
-    file: String,
+    file: AddedFileName,
 }
 
 impl RouteDocument {
     /// Reads the file that the routes of this host are in; an empty text if there is none yet.
-    pub(super) fn parse(text: &str, address: &RouteAddress) -> Result<Self, RouteError> {
-        let file = address.file().to_string();
+    pub(crate) fn parse(text: &str, address: &RouteAddress) -> Result<Self, RouteError> {
+        let file = address.file().clone();
         match text.parse() {
             Ok(document) => Ok(Self { document, file }),
             Err(_) => Err(RouteError::Syntax(file)),
@@ -27,7 +27,7 @@ impl RouteDocument {
     }
 
     /// Adds a route, or changes where it leads.
-    pub(super) fn add(&mut self, address: &RouteAddress, target: &RouteTarget) -> Result<(), RouteError> {
+    pub(crate) fn add(&mut self, address: &RouteAddress, target: &RouteTarget) -> Result<(), RouteError> {
         let place = match self.site_of(address.host())? {
             Some(place) => place,
             None => self.push_site(address.host()),
@@ -44,7 +44,7 @@ impl RouteDocument {
     }
 
     /// Removes a route; with the last one of a site, the site.
-    pub(super) fn remove(&mut self, address: &RouteAddress) -> Result<(), RouteError> {
+    pub(crate) fn remove(&mut self, address: &RouteAddress) -> Result<(), RouteError> {
         let missing = |known: String| RouteError::NoRoute { route: address.to_string(), known };
         let place = self.site_of(address.host())?.ok_or_else(|| missing(String::new()))?;
         let routes = self.routes(place)?;
@@ -62,24 +62,23 @@ impl RouteDocument {
         Ok(())
     }
 
-    /// The change of the file, which has this text before.
-    pub(super) fn change(&self, before: Option<&str>) -> FileChange {
-        let text = self.document.to_string();
-        let text = text.trim_start_matches('\n');
-        match before {
-            Some(_) if self.document.is_empty() => FileChange::Delete,
-            Some(before) if before == text => FileChange::Nothing,
-            _ => FileChange::Put(text.to_owned()),
-        }
+    /// Whether the file has no content any more.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.document.is_empty()
+    }
+
+    /// The text of the file.
+    pub(crate) fn text(&self) -> String {
+        self.document.to_string().trim_start_matches('\n').to_owned()
     }
 
     /// The sites; none if they are written in another way than `[[site]]`.
-    pub(super) fn sites(&self) -> Option<&ArrayOfTables> {
+    pub(crate) fn sites(&self) -> Option<&ArrayOfTables> {
         self.document.get("site").and_then(Item::as_array_of_tables)
     }
 
     /// The keys at the root.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.document.iter().map(|(key, _)| key)
     }
 
@@ -137,52 +136,3 @@ impl RouteDocument {
 }
 
 const IN_ANOTHER_WAY: &str = "has routes that are not written as [[site.route]]";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Applies a command, as in `add shop.example/api 127.0.0.1:9000`, to the text of a file; `None` if there is
-    /// no file.
-    fn outcome(before: Option<&str>, command: &str) -> Result<FileChange, RouteError> {
-        let words: Vec<_> = command.split(' ').collect();
-        let address: RouteAddress = words[1].parse().unwrap();
-        let mut document = RouteDocument::parse(before.unwrap_or_default(), &address)?;
-        match words[0] {
-            "add" => document.add(&address, &words[2].parse().unwrap())?,
-            _ => document.remove(&address)?,
-        }
-        Ok(document.change(before))
-    }
-
-    /// Each file has, between lines of dashes: a text, a command, the text afterwards; further commands and
-    /// texts may follow.
-    #[test]
-    fn edits() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/routes");
-        let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        assert!(files.len() > 10);
-        for file in files {
-            let case = std::fs::read_to_string(&file).unwrap();
-            let mut parts = case.split("----------\n");
-            let mut before = parts.next().filter(|text| !text.is_empty()).map(str::to_owned);
-            for command in parts {
-                let (command, expected) = command.split_once('\n').unwrap();
-                let found = match outcome(before.as_deref(), command) {
-                    Ok(FileChange::Put(text)) => {
-                        before = Some(text.clone());
-                        text
-                    }
-                    Ok(FileChange::Nothing) => "nothing\n".to_owned(),
-                    Ok(FileChange::Delete) => {
-                        before = None;
-                        "delete\n".to_owned()
-                    }
-                    Err(error) => format!("error: {error}\n"),
-                };
-                assert_eq!(found, expected, "{}: {command}", file.display());
-            }
-        }
-    }
-}

@@ -1,15 +1,16 @@
-//! The host and the path of a route, as they are written on the command line.
+//! The host and the path of a route.
 
 use std::{fmt, str::FromStr};
 
-use serow_admin::AddedFileName;
+use serow_config::AddedFileName;
 use serow_router::{HostPattern, PathPattern};
 
 use super::target::RouteTarget;
 
-/// The host and the path of a route: `shop.example`, `*.example`, `shop.example/api`, `shop.example/img/*.png`.
+/// The host and the path of a route: `shop.example`, `*.example`, `shop.example/api`, `shop.example/img/*.png`. A path
+/// without a star stands for itself and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RouteAddress {
+pub struct RouteAddress {
     host: String,
     path: String,
     file: AddedFileName,
@@ -17,12 +18,14 @@ pub(crate) struct RouteAddress {
 
 impl RouteAddress {
     /// The host, as it is compared: in lower case, without a dot at the end.
-    pub(crate) fn host(&self) -> &str {
+    #[must_use]
+    pub fn host(&self) -> &str {
         &self.host
     }
 
     /// The added file that the routes of the host are in.
-    pub(crate) fn file(&self) -> &AddedFileName {
+    #[must_use]
+    pub fn file(&self) -> &AddedFileName {
         &self.file
     }
 

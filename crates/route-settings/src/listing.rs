@@ -1,8 +1,7 @@
-//! The routes of all added files, as a table and as JSON.
+//! The routes of added files.
 
 use serde_json::json;
-use serow_admin::{AddedFileName, AdminClient, table_lines};
-use serow_config::printable::on_one_line;
+use serow_config::AddedFileName;
 use toml_edit::{Item, Table};
 
 use super::{
@@ -11,69 +10,44 @@ use super::{
     site,
     target::RouteTarget,
 };
-use crate::command_error::CommandError;
 
-/// The routes of all added files.
-#[derive(Debug, Default)]
-pub(super) struct RouteListing {
-    routes: Vec<ListedRoute>,
+/// The routes of added files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteListing {
+    /// The routes, in the order of the files.
+    pub routes: Vec<ListedRoute>,
     /// Files with other content.
-    others: Vec<AddedFileName>,
+    pub others: Vec<AddedFileName>,
 }
 
-/// A route that `serow route add` has made.
-#[derive(Debug, PartialEq, Eq)]
-struct ListedRoute {
-    host: String,
-    path: String,
-    target: RouteTarget,
+/// A route that `serow route add` could have made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedRoute {
+    /// The host, as it is written in the file.
+    pub host: String,
+    /// The path, without the pattern for everything below it.
+    pub path: String,
+    /// Where it leads.
+    pub target: RouteTarget,
 }
 
 impl RouteListing {
-    /// Reads the added files of a server.
-    pub(super) fn read(client: &AdminClient) -> Result<Self, CommandError> {
-        let mut listing = Self::default();
-        for listed in client.added_file_list()? {
-            // One that was removed meanwhile has no routes.
-            if let Some(file) = client.added_file(&listed.name)? {
-                listing.push(listed.name, &file.text);
-            }
-        }
-        Ok(listing)
-    }
-
-    fn push(&mut self, name: AddedFileName, text: &str) {
+    /// Adds the routes of an added file, or notes that it has other content.
+    pub fn push(&mut self, name: AddedFileName, text: &str) {
         match routes_of(&name, text) {
             Some(routes) => self.routes.extend(routes),
             None => self.others.push(name),
         }
     }
 
-    /// The routes in JSON.
-    pub(super) fn json(&self) -> String {
+    /// The routes in JSON, with the names of the other files.
+    #[must_use]
+    pub fn json(&self) -> String {
         let route =
             |route: &ListedRoute| json!({ "host": route.host, "path": route.path, "target": route.target.to_string() });
         let routes: Vec<_> = self.routes.iter().map(route).collect();
         let others: Vec<_> = self.others.iter().map(AddedFileName::as_str).collect();
         format!("{:#}\n", json!({ "routes": routes, "other_files": others }))
-    }
-
-    /// The routes as a table.
-    pub(super) fn table(&self) -> String {
-        let mut rows = vec![["host", "path", "target"].map(str::to_owned)];
-        let row = |route: &ListedRoute| {
-            [route.host.clone(), route.path.clone(), route.target.to_string()].map(|text| on_one_line(&text))
-        };
-        rows.extend(self.routes.iter().map(row));
-        let table = match self.routes.is_empty() {
-            true => "the server has no routes of 'serow route add'\n".to_owned(),
-            false => table_lines(&rows, rows[0].len()).concat(),
-        };
-        let others: Vec<_> = self.others.iter().map(AddedFileName::as_str).collect();
-        match others.is_empty() {
-            true => table,
-            false => format!("{table}other added files, for 'serow config get': {}\n", others.join(", ")),
-        }
     }
 }
 
@@ -124,7 +98,6 @@ files = { root = \"/srv/www\" }
     #[test]
     fn routes_are_listed_and_files_with_other_content_are_named() {
         let mut listing = RouteListing::default();
-        assert_eq!(listing.table(), "the server has no routes of 'serow route add'\n");
         let moved =
             "[[site]]\nhosts = \"*.old.example\"\n[[site.route]]\npath = \"/*\"\nredirect = { to = \"/new{path}\" }\n";
         for (name, text) in [
@@ -139,13 +112,11 @@ files = { root = \"/srv/www\" }
         ] {
             listing.push(name.parse().unwrap(), &text);
         }
-        let table = "  host           path  target
-  *.old.example  /     redirect:/new{path}
-  shop.example   /api  127.0.0.1:9000,127.0.0.1:9001,weight=2
-  shop.example   /     files:/srv/www
-other added files, for 'serow config get': other, shop.example, shop.example, shop.example, maps
-";
-        assert_eq!(listing.table(), table);
+        let routes: Vec<_> = listing.routes.iter().map(|route| (&route.host[..], &route.path[..])).collect();
+        assert_eq!(routes, [("*.old.example", "/"), ("shop.example", "/api"), ("shop.example", "/")]);
+        assert_eq!(listing.routes[1].target.to_string(), "127.0.0.1:9000,127.0.0.1:9001,weight=2");
+        let others: Vec<_> = listing.others.iter().map(AddedFileName::as_str).collect();
+        assert_eq!(others, ["other", "shop.example", "shop.example", "shop.example", "maps"]);
         let json: serde_json::Value = serde_json::from_str(&listing.json()).unwrap();
         let expected = json!({ "host": "*.old.example", "path": "/", "target": "redirect:/new{path}" });
         assert_eq!((&json["routes"][0], &json["other_files"][0]), (&expected, &"other".into()));

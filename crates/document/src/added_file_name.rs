@@ -5,7 +5,7 @@ use std::{error::Error, fmt, str::FromStr};
 /// The name of an added settings file: letters, digits, `.`, `-` and `_`, without a dot at the beginning.
 ///
 /// ```
-/// use serow_admin::AddedFileName;
+/// use serow_document::added_file_name::AddedFileName;
 ///
 /// assert!("shop.example".parse::<AddedFileName>().is_ok());
 /// assert!("../serow.toml".parse::<AddedFileName>().is_err());

@@ -5,9 +5,10 @@ use std::{fmt, path::Path, str::FromStr};
 use serow_config::values::ServerRule;
 use toml_edit::{Array, InlineTable, TableLike, Value};
 
-/// Where a route leads.
+/// Where a route leads: `127.0.0.1:9000,weight=2,unix:/run/app.sock`, `files:/srv/www`,
+/// `redirect:https://www.example.com{path}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RouteTarget {
+pub enum RouteTarget {
     /// Servers, each with its parameters.
     Proxy(Vec<String>),
     /// A folder.

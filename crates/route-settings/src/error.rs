@@ -1,22 +1,37 @@
-//! Why a route cannot be added or removed.
+//! Why the routes of a host cannot be changed.
 
 use std::{error::Error, fmt};
 
-use crate::command_error::CommandError;
+use serow_config::AddedFileName;
 
-/// Why a route cannot be added or removed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum RouteError {
-    /// The added file, with this name, is not TOML.
-    Syntax(String),
-    /// The added file with this name is of another host: the hosts that it has.
-    OtherHost { file: String, host: String, known: String },
-    /// The added file with this name has no [[site.route]] for this reason.
-    NotRoutes { file: String, reason: &'static str },
-    /// The host has no such route; those that it has.
-    NoRoute { route: String, known: String },
-    /// The added file with this name was changed at the same time, again and again.
-    Busy(String),
+/// Why the routes of a host cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteError {
+    /// The added file is not TOML.
+    Syntax(AddedFileName),
+    /// The added file has sites, and none of the host.
+    OtherHost {
+        /// The file.
+        file: AddedFileName,
+        /// The host of the route.
+        host: String,
+        /// The hosts that it has, separated by commas.
+        known: String,
+    },
+    /// The added file has no `[[site.route]]` that can be changed.
+    NotRoutes {
+        /// The file.
+        file: AddedFileName,
+        /// It has this instead: a predicate.
+        reason: &'static str,
+    },
+    /// The host has no such route.
+    NoRoute {
+        /// The host and the path.
+        route: String,
+        /// The paths of the routes that it has, separated by commas; empty if it has none.
+        known: String,
+    },
 }
 
 impl fmt::Display for RouteError {
@@ -38,15 +53,8 @@ impl fmt::Display for RouteError {
                 write!(f, "there is no route {route} that 'serow route add' has made")
             }
             Self::NoRoute { route, known } => write!(f, "there is no route {route}; there are {known}"),
-            Self::Busy(file) => write!(f, "the added file {file} changes all the time: try again"),
         }
     }
 }
 
 impl Error for RouteError {}
-
-impl From<RouteError> for CommandError {
-    fn from(error: RouteError) -> Self {
-        Self::Failed(Box::new(error))
-    }
-}
