@@ -12,6 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serow_config::{AddedFileName, AddedFiles};
+use serow_message::StableHash;
 
 /// The added files, and the changes that are proposed.
 #[derive(Debug, Default)]
@@ -227,10 +228,9 @@ impl AddedSettings {
     }
 }
 
-/// The same for the same text, and in all likelihood for no other (FNV-1a with 64 bits).
+/// The same for the same text, and in all likelihood for no other.
 fn entity_tag(text: &str) -> String {
-    let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("\"{:x}-{:016x}\"", text.len(), text.bytes().fold(0xcbf2_9ce4_8422_2325, hash))
+    format!("\"{:x}-{:016x}\"", text.len(), StableHash::of(text.as_bytes()))
 }
 
 /// A file that is written and not in place yet, for the proposal with this number: no name of an added file begins with a dot.

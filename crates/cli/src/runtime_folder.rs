@@ -13,6 +13,7 @@ use std::{
 };
 
 use rustix::process::geteuid;
+use serow_message::StableHash;
 use serow_net::private_folder::foreign_owner;
 
 /// The name of the socket for the server of this settings file, an absolute path: each has a name of its own, so that
@@ -24,9 +25,9 @@ pub(crate) fn socket_name(file: &Path) -> String {
     }
 }
 
-/// The number of a path, for names of what belongs to the server of this settings file.
+/// The number of a path, for names of what belongs to the server of this settings file: the same in every version.
 pub(crate) fn path_number(file: &Path) -> String {
-    format!("{:016x}", fnv1a(file.as_os_str().as_bytes()))
+    format!("{:016x}", StableHash::of(file.as_os_str().as_bytes()))
 }
 
 /// The paths at which a client looks for the socket with this name, in the order of preference.
@@ -74,11 +75,6 @@ fn folder(is_root: bool, variable: impl Fn(&str) -> Option<OsString>) -> Option<
     // The specification: "All paths … must be absolute. If … relative path …, the path should be considered invalid".
     let above = variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute())?;
     Some(above.join(OsStr::new("serow")))
-}
-
-/// FNV-1a with 64 bits: the same in every version of this program, unlike the standard library's.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The folder of servers that the system starts.

@@ -36,6 +36,7 @@ mod priority;
 mod protocol;
 pub mod proxy_protocol;
 mod refusal;
+mod stable_hash;
 mod target;
 mod usage_error;
 pub mod weight;
@@ -54,6 +55,7 @@ pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use protocol::Protocol;
 pub use refusal::refusal_text;
+pub use stable_hash::{StableHash, StableHasher};
 pub use target::{InvalidTarget, Target, TargetForm};
 pub use usage_error::UsageError;
 

@@ -87,7 +87,6 @@ mod host_pattern;
 mod host_patterns;
 mod marked;
 mod methods;
-mod name_hash;
 mod networks;
 mod path_pattern;
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use serow_message::StableHash;
+
 use crate::{
     error::RouterError,
     host_name,
     host_pattern::{Hosts, MAX_NAME_LENGTH},
-    name_hash::NameHash,
     site::Site,
 };
 
@@ -14,8 +15,8 @@ use crate::{
 /// without hosts, or with `*`. A look into a table for each label at most, however many sites there are.
 #[derive(Debug, Default)]
 pub(crate) struct SiteIndex {
-    named: HashMap<Box<[u8]>, usize, NameHash>,
-    below: HashMap<Box<[u8]>, usize, NameHash>,
+    named: HashMap<Box<[u8]>, usize, StableHash>,
+    below: HashMap<Box<[u8]>, usize, StableHash>,
     otherwise: Option<usize>,
 }
 
