@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use serow::{KnownHeader, Method, Request, Response, StatusCode};
-use serow_config::AddedFileName;
+use serow_config::{AddedFileName, AddedFileNameError};
 use serow_supervisor::master::{ChangeError, Changed, Control};
 
 use super::{
@@ -57,7 +57,8 @@ pub(super) async fn change(name: &str, request: &mut Request) -> Result<Settings
     if name.is_empty() {
         return Err(not_allowed("GET, HEAD"));
     }
-    name.parse::<AddedFileName>().map_err(|error| refusal(StatusCode::BAD_REQUEST, &error.to_string()))?;
+    let name: AddedFileName =
+        name.parse().map_err(|error: AddedFileNameError| refusal(StatusCode::BAD_REQUEST, &error.to_string()))?;
     let precondition = precondition(request)?;
     let text = if request.method == Method::PUT {
         let body = std::mem::take(&mut request.body).collect(MAX_TEXT).await;
@@ -67,7 +68,7 @@ pub(super) async fn change(name: &str, request: &mut Request) -> Result<Settings
     } else {
         None
     };
-    Ok(SettingsChange { name: name.to_owned(), text, precondition })
+    Ok(SettingsChange { name, text, precondition })
 }
 
 /// Makes a change, and answers it.

@@ -16,7 +16,7 @@
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
 //! | commands for maintenance | `maintenance_command.rs` |
-//! | settings files that are added to a server | `added_settings.rs`, `config_pages.rs` |
+//! | settings files that are added to a server | `added_settings.rs`, `added_folder.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
 //! | the client for added settings files | `config_client.rs` |
@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod added_folder;
 mod added_settings;
 mod admin_request;
 mod application_metrics;

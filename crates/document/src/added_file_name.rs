@@ -1,6 +1,8 @@
 //! The name of an added settings file.
 
-use std::{error::Error, fmt, str::FromStr};
+use std::{borrow::Borrow, error::Error, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
 
 /// The name of an added settings file: letters, digits, `.`, `-` and `_`, without a dot at the beginning.
 ///
@@ -10,7 +12,8 @@ use std::{error::Error, fmt, str::FromStr};
 /// assert!("shop.example".parse::<AddedFileName>().is_ok());
 /// assert!("../serow.toml".parse::<AddedFileName>().is_err());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AddedFileName(Box<str>);
 
 /// Why a text is not the name of an added settings file.
@@ -33,6 +36,26 @@ impl FromStr for AddedFileName {
         let is_name =
             !text.is_empty() && text.len() <= MAX_LENGTH && !text.starts_with('.') && text.bytes().all(is_letter);
         if is_name { Ok(Self(text.into())) } else { Err(AddedFileNameError(text.into())) }
+    }
+}
+
+impl TryFrom<String> for AddedFileName {
+    type Error = AddedFileNameError;
+
+    fn try_from(text: String) -> Result<Self, AddedFileNameError> {
+        text.parse()
+    }
+}
+
+impl From<AddedFileName> for String {
+    fn from(name: AddedFileName) -> Self {
+        name.0.into()
+    }
+}
+
+impl Borrow<str> for AddedFileName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    added_file_name::AddedFileName,
     file,
     include::{self, Disk, Files},
 };
@@ -24,7 +25,7 @@ pub struct Bundle {
 }
 
 /// The texts of files that are not on the disk and belong to the settings, by their names.
-pub type AddedFiles = BTreeMap<String, String>;
+pub type AddedFiles = BTreeMap<AddedFileName, String>;
 
 /// The bytes of a settings file with those of the files that it includes, and with added ones, if there are any.
 pub fn write(path: &Path, bytes: Vec<u8>, added: AddedFiles) -> Vec<u8> {

@@ -64,7 +64,7 @@ pub fn gather_added(sources: &mut Sources, added: AddedFiles) -> Vec<Fault> {
         // Errors of the text are found when it is read.
         let (root, _) = DeTable::parse_recoverable(&text);
         let include = root.get_ref().get_key_value(KEY).map(|(key, _)| key.span());
-        let start = sources.add(&name, text);
+        let start = sources.add(name.as_str(), text);
         faults.extend(include.map(|span| Fault {
             span: Some(start + span.start..start + span.end),
             text: format!(
