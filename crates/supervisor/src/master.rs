@@ -12,6 +12,7 @@
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
 //! | a reload: the serving generation adopts the settings, or another one starts | `server_generations/adoption.rs`, `driver/adoption.rs`, `program_file.rs` |
 //! | a change of the settings beside the file, such as an added file | `driver/changes.rs` |
+//! | the serving generation asks for such a change | `change_requests.rs` |
 //! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master does not parse settings: a new version of the program may have new ones, and reports the errors of a file
@@ -19,6 +20,7 @@
 //! generation does not depend on later changes of the file.
 
 mod action;
+mod change_requests;
 mod child;
 mod control;
 mod crashes;
@@ -43,6 +45,7 @@ use tokio::runtime::{Builder, LocalOptions};
 
 use self::driver::Driver;
 pub use self::{
+    change_requests::ChangeRequests,
     control::{
         ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess,
     },

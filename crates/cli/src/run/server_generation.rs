@@ -192,6 +192,7 @@ impl ServerGeneration {
             replaced: reload_grace,
             stopped: settings.grace,
             adopts: true,
+            changes: false,
         };
         let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);

@@ -18,11 +18,12 @@ use serow_net::{
     channel::{AsyncChannel, Channel, MAX_DESCRIPTORS, Message},
 };
 use tokio::{
-    sync::mpsc::Sender,
+    sync::{mpsc::Sender, oneshot},
     task::{AbortHandle, spawn_local},
 };
 
 use super::{
+    control::{ChangeError, Changed},
     messages::{FromGeneration, ToGeneration, read},
     reports,
 };
@@ -35,6 +36,8 @@ pub(super) struct Child {
     listening: AbortHandle,
     /// Its last report.
     pub(super) report: Option<Value>,
+    /// Whether it may ask for changes of the settings.
+    pub(super) may_change: bool,
     /// Whether a report was requested and is not received yet. A hanging process does not get a second request: unread
     /// messages fill the channel, and the command to drain would not fit.
     is_asked: bool,
@@ -86,6 +89,7 @@ impl Child {
         let begin = ToGeneration::Begin {
             overrides: overrides.to_vec(),
             generation_secret: Some(generation_secret.to_owned()),
+            takes_changes: true,
         };
         // The earlier a version, the fewer of them it knows, from the end.
         let memory = shared.memory.iter().map(AsFd::as_fd);
@@ -94,7 +98,7 @@ impl Child {
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
         let listening = spawn_local(listen(Rc::clone(&channel), pid, received)).abort_handle();
-        Ok((pid, Self { number, channel, listening, report: None, is_asked: false }))
+        Ok((pid, Self { number, channel, listening, report: None, may_change: false, is_asked: false }))
     }
 
     /// Sends it a message. If that fails, the process is about to end, or will be killed.
@@ -103,6 +107,19 @@ impl Child {
         if let Err(error) = said {
             tracing::debug!(generation = self.number, %error, "cannot send a message to a generation");
         }
+    }
+
+    /// Sends it the outcome of the change with this number, once there is one.
+    pub(super) fn tell_outcome(&self, number: u64, answered: oneshot::Receiver<Result<Changed, ChangeError>>) {
+        let channel = Rc::clone(&self.channel);
+        spawn_local(async move {
+            let stopping = || Err(ChangeError::Invalid("the server is stopping".to_owned()));
+            let outcome = answered.await.unwrap_or_else(|_| stopping()).map_err(ChangeError::shortened);
+            // A process that has ended does not need it.
+            if let Ok(message) = serde_json::to_vec(&ToGeneration::Changed { number, outcome }) {
+                let _ = channel.send(&message, &[]);
+            }
+        });
     }
 
     /// Sends it the text of settings to adopt, and the remembered overrides.
@@ -189,6 +206,9 @@ fn understood(mut message: Message) -> FromGeneration {
     let word = match (read(&message), message.descriptors.pop()) {
         (Ok(FromGeneration::LongReport), Some(file)) => {
             reports::read(file).map(|report| FromGeneration::Report { report })
+        }
+        (Ok(FromGeneration::Change { number }), Some(file)) => {
+            reports::read(file).map(|change| FromGeneration::ReceivedChange { number, change })
         }
         (word, _) => word,
     };

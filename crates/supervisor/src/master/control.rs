@@ -1,9 +1,10 @@
 //! Requests to a running master, from any thread.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{driver::changes::ChangeAnswer, server_generations::GenerationStage};
+use super::{driver::changes::ChangeAnswer, messages::beginning, server_generations::GenerationStage};
 
 /// A handle that sends requests to a master; see [`run`](super::run).
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub enum WantedProcess {
 }
 
 /// The outcome of a reload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reloaded {
     /// The number of the generation that serves.
     pub number: u64,
@@ -43,7 +44,7 @@ pub struct Reloaded {
 }
 
 /// The process that serves after a reload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessOfReload {
     /// The one that served before: it has adopted the settings.
     Same,
@@ -56,7 +57,7 @@ pub enum ProcessOfReload {
 }
 
 /// A change of the settings that is in effect, and kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// The outcome of the reload that it took.
     pub reloaded: Reloaded,
@@ -65,7 +66,7 @@ pub struct Changed {
 }
 
 /// Why a change of the settings was not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChangeError {
     /// [`Duties::propose`](super::Duties::propose) refused it, with this answer.
     Refused(Value),
@@ -174,6 +175,17 @@ impl Control {
     pub async fn stop(&self) {
         // A master that has ended does not need the request.
         let _ = self.requests.send(Request::Stop).await;
+    }
+}
+
+impl ChangeError {
+    /// With a reason that fits into a message.
+    pub(super) fn shortened(self) -> Self {
+        match self {
+            Self::Invalid(reason) => Self::Invalid(beginning(&reason)),
+            Self::NotKept(reason) => Self::NotKept(beginning(&reason)),
+            refused @ Self::Refused(_) => refused,
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 mod adoption;
 pub(super) mod changes;
+mod starting;
 
 use std::{
     collections::{HashMap, HashSet},
     mem,
-    net::SocketAddr,
     path::Path,
     time::{Duration, Instant},
 };
@@ -32,7 +32,7 @@ use super::{
     event::Event,
     gathering::Gathering,
     held::HeldSockets,
-    messages::{AdminPlace, FromGeneration, ToGeneration, WantedListener},
+    messages::{AdminPlace, FromGeneration, ToGeneration},
     overrides::{NOBODY, Overrides},
     program_file::ProgramFile,
     quic_sockets::QuicSockets,
@@ -222,20 +222,8 @@ impl<D: Duties> Driver<D> {
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::ListenQuic { addresses, workers } => self.hand_over_quic(pid, &addresses, workers),
-            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms, adopts } => {
-                let place = AdminPlace::received(admin, admin_off);
-                match self.duties.open_admin_socket(&place, admin_token.as_deref(), &self.control) {
-                    Ok(()) => {
-                        self.admin = (place, admin_token);
-                        if self.children.get(&pid).is_some_and(|child| child.number == 1) {
-                            self.duties.announce(&announcement);
-                        }
-                        let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
-                        self.handle(Event::Ready { pid, timeouts, adopts });
-                    }
-                    Err(reason) => self.give_up(pid, reason),
-                }
-            }
+            ready @ FromGeneration::Ready { .. } => self.handle_ready(pid, ready),
+            FromGeneration::ReceivedChange { number, change } => self.add_change_of(pid, number, change),
             FromGeneration::Adopting { number } => self.handle(Event::BeginsToAdopt(pid, number)),
             FromGeneration::Adopted { number, .. } if !self.machine.awaits_adoption(pid, number) => {
                 tracing::warn!(pid, "ignored an answer of a generation about settings that it did not have to adopt");
@@ -262,30 +250,7 @@ impl<D: Duties> Driver<D> {
                 }
             }
             // One without its file.
-            FromGeneration::LongReport | FromGeneration::Unknown => {}
-        }
-    }
-
-    /// Passes sockets to a starting generation.
-    fn hand_over(&mut self, pid: u32, listeners: &[WantedListener]) {
-        let Some(child) = self.children.get(&pid) else { return };
-        let timeout = if child.number == 1 { BIND_TIMEOUT } else { Duration::ZERO };
-        match self.held.provide(listeners, timeout) {
-            Ok(sockets) => {
-                if let Err(error) = child.hand_over(&sockets) {
-                    self.give_up(pid, format!("cannot pass on its sockets: {error}"));
-                }
-            }
-            Err(reason) => child.tell(&ToGeneration::Refused { reason }),
-        }
-    }
-
-    /// Passes UDP sockets to a starting generation.
-    fn hand_over_quic(&mut self, pid: u32, addresses: &[SocketAddr], workers: usize) {
-        let Some(child) = self.children.get(&pid) else { return };
-        let sockets = self.quic.provide(pid, addresses, workers);
-        if let Err(error) = child.hand_over_quic(&sockets) {
-            self.give_up(pid, format!("cannot pass on its UDP sockets: {error}"));
+            FromGeneration::LongReport | FromGeneration::Change { .. } | FromGeneration::Unknown => {}
         }
     }
 
@@ -480,6 +445,3 @@ fn random_secret() -> String {
 
 /// The maximum number of queued messages: generations that send more have to wait.
 const MESSAGES_AHEAD: usize = 64;
-
-/// The generation of a killed master closes its sockets as soon as it notices.
-const BIND_TIMEOUT: Duration = Duration::from_secs(2);

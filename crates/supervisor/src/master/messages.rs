@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use serow_net::channel::{Channel, Message};
 
-use super::server_generations::StopTimeouts;
+use super::{
+    control::{ChangeError, Changed},
+    server_generations::StopTimeouts,
+};
 
 /// A message of the master.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,6 +26,9 @@ pub(super) enum ToGeneration {
         /// tickets, in hexadecimal; none from a master of a version without HTTP/3.
         #[serde(default, rename = "quic_secret")]
         generation_secret: Option<String>,
+        /// Whether the master knows `Change`, which one of an older version does not.
+        #[serde(default)]
+        takes_changes: bool,
     },
     /// UDP sockets are attached; `addresses` has the number of the requested address for each, `slots` its place in the
     /// group; `complete`: these are the last.
@@ -49,6 +55,8 @@ pub(super) enum ToGeneration {
     /// Serve with the settings whose text is attached as a file, and send the outcome with this number. The remembered
     /// overrides are included, for upstreams that are new.
     Adopt { number: u64, overrides: Vec<Value> },
+    /// The outcome of the change with this number.
+    Changed { number: u64, outcome: Result<Changed, ChangeError> },
     #[serde(other)]
     Unknown,
 }
@@ -63,7 +71,7 @@ pub(super) enum FromGeneration {
     ListenQuic { addresses: Vec<SocketAddr>, workers: usize },
     /// It serves. `admin` and `admin_off` are an [`AdminPlace`], `admin_token` the token for commands over TCP that change
     /// something; `announcement` is printed for the first generation. `adopts`: it knows `Adopt`, which one of an older
-    /// version does not.
+    /// version does not. `changes`: it will ask for changes of the settings.
     Ready {
         admin: Option<String>,
         #[serde(default)]
@@ -75,6 +83,8 @@ pub(super) enum FromGeneration {
         stopped_ms: u64,
         #[serde(default)]
         adopts: bool,
+        #[serde(default)]
+        changes: bool,
     },
     /// It accepts no more connections.
     StoppedAccepting,
@@ -91,6 +101,11 @@ pub(super) enum FromGeneration {
     Adopting { number: u64 },
     /// The outcome of the adoption with this number.
     Adopted { number: u64, outcome: AdoptionOutcome },
+    /// It asks for a change of the settings, which is attached as a file, and for its outcome with this number.
+    Change { number: u64 },
+    /// The same, with the content of the file.
+    #[serde(skip)]
+    ReceivedChange { number: u64, change: Value },
     /// An invalid message, for this reason.
     #[serde(skip)]
     Nonsense { error: String },
@@ -197,7 +212,12 @@ mod tests {
             Ok(ToGeneration::Leave { replaced: true })
         ));
         let ready = r#"{"word":"Ready","admin":null,"announcement":"a","replaced_ms":1,"stopped_ms":2,"new":{}}"#;
-        assert!(matches!(parsed(ready), Ok(FromGeneration::Ready { replaced_ms: 1, adopts: false, .. })));
+        assert!(matches!(
+            parsed(ready),
+            Ok(FromGeneration::Ready { replaced_ms: 1, adopts: false, changes: false, .. })
+        ));
+        let begin = parsed(r#"{"word":"Begin"}"#);
+        assert!(matches!(begin, Ok(ToGeneration::Begin { takes_changes: false, .. })));
         let adopted = r#"{"word":"Adopted","number":1,"outcome":{"kind":"Half","new":1}}"#;
         assert!(matches!(
             parsed(adopted),

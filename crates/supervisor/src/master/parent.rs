@@ -14,6 +14,7 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::{
+    change_requests::ChangeRequests,
     messages::{AdminPlace, AdoptionOutcome, FromGeneration, ToGeneration, WantedListener, beginning, read, send},
     reports,
     shared_state::SharedState,
@@ -24,6 +25,7 @@ use crate::signals::leave_to_parent;
 #[derive(Debug)]
 pub struct Parent {
     channel: Channel,
+    requests: ChangeRequests,
 }
 
 /// The properties of a generation that its master has to know.
@@ -41,6 +43,8 @@ pub struct GenerationTerms {
     pub stopped: Duration,
     /// Whether the master may call [`Orders::adopt`]; otherwise each reload starts a new process.
     pub adopts: bool,
+    /// Whether this process asks for changes of the settings ([`Parent::change_requests`]); the master makes none for others.
+    pub changes: bool,
 }
 
 /// The data with which a generation starts.
@@ -120,10 +124,14 @@ impl Parent {
         let channel = Channel::inherited(stdin())?;
         dup2_stdin(File::open("/dev/null")?)?;
         leave_to_parent()?;
-        let parent = Self { channel };
+        let requests = ChangeRequests::new(channel.try_clone()?);
+        let parent = Self { channel, requests };
         loop {
             let (word, mut descriptors) = parent.receive()?;
-            if let (ToGeneration::Begin { overrides, generation_secret }, Some(text)) = (word, descriptors.pop()) {
+            if let (ToGeneration::Begin { overrides, generation_secret, takes_changes }, Some(text)) =
+                (word, descriptors.pop())
+            {
+                parent.requests.set_taken(takes_changes);
                 let text = content(text)?;
                 let shared = descriptors.pop().map(SharedState::new);
                 let memory = descriptors.pop();
@@ -191,6 +199,12 @@ impl Parent {
         }
     }
 
+    /// A handle for changes of the settings, which works once this process serves.
+    #[must_use]
+    pub fn change_requests(&self) -> ChangeRequests {
+        self.requests.clone()
+    }
+
     /// Reports why this process cannot serve. It has to end then.
     pub fn fail(&self, reason: &str) {
         // A master that has ended does not need the reason.
@@ -203,7 +217,7 @@ impl Parent {
     ///
     /// If the master has ended, or the system refuses a thread.
     pub fn ready(self, terms: GenerationTerms, orders: impl Orders) -> io::Result<FinalReport> {
-        let GenerationTerms { admin, admin_token, announcement, replaced, stopped, adopts } = terms;
+        let GenerationTerms { admin, admin_token, announcement, replaced, stopped, adopts, changes } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
         let (admin, admin_off) = match admin {
@@ -211,8 +225,16 @@ impl Parent {
             AdminPlace::Off => (None, true),
             AdminPlace::At(address) => (Some(address), false),
         };
-        let ready =
-            FromGeneration::Ready { admin, admin_off, admin_token, announcement, replaced_ms, stopped_ms, adopts };
+        let ready = FromGeneration::Ready {
+            admin,
+            admin_off,
+            admin_token,
+            announcement,
+            replaced_ms,
+            stopped_ms,
+            adopts,
+            changes,
+        };
         send(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
@@ -243,8 +265,12 @@ impl Parent {
                     let outcome = adopt(&mut orders, descriptors, overrides);
                     let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
                 }
+                Ok((ToGeneration::Changed { number, outcome }, _)) => self.requests.answer(number, outcome),
                 Ok(_) => {}
-                Err(_) => return drop(orders.leave(StopReason::Orphaned)),
+                Err(_) => {
+                    self.requests.end();
+                    return drop(orders.leave(StopReason::Orphaned));
+                }
             }
         }
     }

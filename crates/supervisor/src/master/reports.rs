@@ -1,4 +1,5 @@
-//! Reports of generations to the master: in a message or, if too long for that, as a file in memory.
+//! Reports of generations to the master: in a message or, if too long for that, as a file in memory; and the files of other
+//! messages that may be long.
 
 use std::{
     fs::File,
@@ -18,12 +19,17 @@ pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
     if text.len() <= MAX_IN_MESSAGE {
         return messages::send(channel, &FromGeneration::Report { report });
     }
-    let mut file = File::from(memfd_create("serow-report", MemfdFlags::CLOEXEC)?);
-    file.write_all(&text)?;
-    channel.send(&serde_json::to_vec(&FromGeneration::LongReport)?, &[file.as_fd()])
+    send_with_file(channel, &FromGeneration::LongReport, &text)
 }
 
-/// Reads the file of a long report.
+/// Sends a message with this text as a file in memory.
+pub(super) fn send_with_file(channel: &Channel, message: &FromGeneration, text: &[u8]) -> io::Result<()> {
+    let mut file = File::from(memfd_create("serow-report", MemfdFlags::CLOEXEC)?);
+    file.write_all(text)?;
+    channel.send(&serde_json::to_vec(message)?, &[file.as_fd()])
+}
+
+/// Reads the file of a long report, or of another message.
 ///
 /// # Errors
 ///

@@ -1,20 +1,20 @@
 //! A master and its generations in processes of their own, since a master reaps all children of its process.
 
 use std::{
-    env, fs,
+    env, fs, mem,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{self, Command, Stdio},
     sync::mpsc::{self, Sender},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serow_supervisor::master::{
-    self, AdminPlace, Adoption, ChangeError, Changed, Control, Duties, Events, GenerationTerms, MasterSettings, Orders,
-    Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
+    self, AdminPlace, Adoption, ChangeError, ChangeRequests, Changed, Control, Duties, Events, GenerationTerms,
+    MasterSettings, Orders, Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -180,6 +180,49 @@ fn send_requests(requests: &Requests) {
     let Events { reloads, adopted, failed_reloads, crashes, .. } = requests.report().events;
     assert_eq!((reloads, adopted, failed_reloads, crashes), (7, 3, 2, 2));
     change_settings(requests);
+    change_settings_from_within(requests);
+}
+
+/// The serving process asks for changes; one that has not announced it, or drains, is refused.
+fn change_settings_from_within(requests: &Requests) {
+    let outcome = || {
+        let path = requests.folder.join("outcome");
+        let text = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(10));
+            fs::read(&path).ok()
+        });
+        fs::remove_file(&path).unwrap();
+        serde_json::from_slice::<Result<Changed, ChangeError>>(&text.unwrap()).unwrap()
+    };
+    let change = |change: Value| {
+        let command = requests.control.command(json!({ "change": change }), false);
+        assert_eq!(requests.runtime.block_on(command), Ok("done".to_owned()));
+        outcome()
+    };
+    let text = || requests.serving().unwrap().1["text"].as_str().map(str::to_owned);
+    let made = |number, process| {
+        Ok(Changed { reloaded: Reloaded { number, process, still_accepts: None }, kept: json!("kept") })
+    };
+    let invalid = |reason: &str| Err(ChangeError::Invalid(reason.to_owned()));
+    assert_eq!(change(json!("adopt mine")), made(6, ProcessOfReload::Same));
+    assert_eq!(text().as_deref(), Some("adopt mine"));
+    // As long as the settings of many sites.
+    let long = format!("adopt {}", "x".repeat(1 << 20));
+    assert_eq!(change(json!({ "repeated": "x" })), made(6, ProcessOfReload::Same));
+    assert_eq!(text(), Some(long));
+    assert_eq!(change(json!(7)), Err(ChangeError::Refused(json!("no text"))));
+    assert_eq!(change(json!("refuse")), invalid("refused"));
+    // The process that asks is replaced, and gets the outcome.
+    let new = ProcessOfReload::New { reason: Some("workers".to_owned()) };
+    assert_eq!(change(json!("process")), made(7, new));
+
+    let new = |text| requests.reload(text, WantedProcess::New).unwrap().number;
+    assert_eq!(new("silent"), 8);
+    assert_eq!(change(json!("adopt it")), invalid("this process has not announced changes of the settings"));
+    assert_eq!(new("adopt, and ask when leaving"), 9);
+    assert_eq!(new("last"), 10);
+    assert_eq!(outcome(), invalid("only the process that serves can change the settings"));
+    assert_eq!(text().as_deref(), Some("last"));
 }
 
 struct TestDuties {
@@ -243,6 +286,7 @@ impl Duties for TestDuties {
 
 fn run_generation() {
     let (parent, setup) = Parent::meet().unwrap();
+    let text = String::from_utf8(setup.text).unwrap();
     let terms = GenerationTerms {
         admin: AdminPlace::At("here".to_owned()),
         admin_token: Some("token".to_owned()),
@@ -250,10 +294,12 @@ fn run_generation() {
         replaced: Duration::ZERO,
         stopped: Duration::ZERO,
         adopts: true,
+        changes: text != "silent",
     };
     let (end, ended) = mpsc::channel();
-    let text = String::from_utf8(setup.text).unwrap();
-    let _report = parent.ready(terms, TestOrders { text, commands: 0, overrides: 0, end }).unwrap();
+    let requests = parent.change_requests();
+    let orders = TestOrders { text, commands: 0, overrides: 0, requests, asking: Vec::new(), end };
+    let _report = parent.ready(terms, orders).unwrap();
     ended.recv().unwrap();
     process::exit(0);
 }
@@ -263,13 +309,42 @@ struct TestOrders {
     text: String,
     commands: u32,
     overrides: usize,
+    requests: ChangeRequests,
+    /// The threads that wait for an outcome.
+    asking: Vec<JoinHandle<()>>,
     end: Sender<()>,
 }
 
+impl TestOrders {
+    /// Asks the master for a change, on a thread, and writes the outcome to a file.
+    fn ask_for_change(&mut self, mut change: Value) {
+        // A command is too short for it.
+        if let Some(repeated) = change["repeated"].as_str() {
+            change = json!(format!("adopt {}", repeated.repeat(1 << 20)));
+        }
+        let requests = self.requests.clone();
+        self.asking.push(thread::spawn(move || {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            let outcome = runtime.block_on(requests.change(&change));
+            let folder = PathBuf::from(env::var_os(FOLDER).unwrap());
+            fs::write(folder.join("outcome.next"), serde_json::to_vec(&outcome).unwrap()).unwrap();
+            fs::rename(folder.join("outcome.next"), folder.join("outcome")).unwrap();
+        }));
+    }
+}
+
 impl Orders for TestOrders {
-    fn leave(&mut self, _reason: StopReason) -> Option<Wait> {
-        let _ = self.end.send(());
-        None
+    fn leave(&mut self, reason: StopReason) -> Option<Wait> {
+        if reason == StopReason::Replaced && self.text == "adopt, and ask when leaving" {
+            self.ask_for_change(json!("adopt the change of a draining process"));
+        }
+        let (end, asking) = (self.end.clone(), mem::take(&mut self.asking));
+        // This thread receives the outcomes.
+        thread::spawn(move || {
+            asking.into_iter().for_each(|asking| asking.join().unwrap());
+            end.send(())
+        });
+        Some(Box::new(|| ()))
     }
 
     fn end(&mut self) {
@@ -282,7 +357,10 @@ impl Orders for TestOrders {
         json!({ "text": self.text, "commands": self.commands, "overrides": self.overrides })
     }
 
-    fn command(&mut self, _command: &Value) -> Result<String, String> {
+    fn command(&mut self, command: &Value) -> Result<String, String> {
+        if let Some(change) = command.get("change") {
+            self.ask_for_change(change.clone());
+        }
         self.commands += 1;
         Ok("done".to_owned())
     }

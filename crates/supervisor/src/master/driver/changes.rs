@@ -1,5 +1,5 @@
 //! Changes of the settings beside the file: those that come while a reload is under way are made together in the next one, and
-//! one by one where that fails.
+//! one by one where that fails. They come over the admin socket, or from the serving generation.
 
 use std::collections::VecDeque;
 
@@ -11,6 +11,7 @@ use crate::master::{
     Duties,
     control::{ChangeError, Changed, Reloaded, WantedProcess},
     event::Event,
+    server_generations::GenerationStage,
 };
 
 /// The answer to a change.
@@ -33,6 +34,29 @@ impl<D: Duties> Driver<D> {
     /// Adds a change.
     pub(super) fn add_change(&mut self, change: Value, answer: ChangeAnswer) {
         self.changes.waiting.push_back((change, answer));
+    }
+
+    /// Adds a change that a generation asks for. Only the serving one may, and if it has announced that it will: it talks to
+    /// untrusted clients, and may be compromised.
+    pub(super) fn add_change_of(&mut self, pid: u32, number: u64, change: Value) {
+        let Some(child) = self.children.get(&pid) else { return };
+        let is_serving =
+            self.machine.list().any(|(_, serving, stage)| serving == pid && stage == GenerationStage::Serving);
+        let (answer, answered) = oneshot::channel();
+        child.tell_outcome(number, answered);
+        let obstacle = if !child.may_change {
+            Some("this process has not announced changes of the settings")
+        } else if !is_serving {
+            Some("only the process that serves can change the settings")
+        } else if self.changes.waiting.len() >= MAX_WAITING {
+            Some("too many changes wait: try again later")
+        } else {
+            None
+        };
+        match obstacle {
+            Some(obstacle) => answer_all([(change, answer)], obstacle),
+            None => self.add_change(change, answer),
+        }
     }
 
     /// Begins the next changes where no reload is under way, whose requests would get their outcome. Whether some have begun.
@@ -110,3 +134,6 @@ fn answer_all(changes: impl IntoIterator<Item = AskedChange>, reason: &str) {
 
 /// Changes that are made at the same time: each is written to the disk by itself, during which the master does nothing else.
 const MAX_TOGETHER: usize = 256;
+
+/// Changes that wait when a generation asks for another one: a compromised one is not to fill the memory of the master.
+const MAX_WAITING: usize = 1024;
