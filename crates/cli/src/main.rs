@@ -18,7 +18,7 @@
 //! | `serow supervise` | `supervise.rs` |
 //! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
 //! | completion in shells | `completions.rs` |
-//! | the manual, from the same source as the help: in Markdown; as man pages | `manual.rs`; `man.rs` |
+//! | the manual, from the same source as the help, by the crate `serow-manual`: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | the folder of admin sockets without settings | `runtime_folder.rs` |
 //! | the folder for certificates that are kept between starts | `state_folder.rs` |
 //! | the folder in which stored responses are kept | `cache_folder.rs` |

@@ -1,16 +1,4 @@
-//! `serow man`: the manual as man pages, from the same source as the help.
-//!
-//! | page | file |
-//! | --- | --- |
-//! | serow.1, and one for each command | `man/commands.rs`; their examples: `man/examples.rs` |
-//! | serow.toml.5 | `man/settings_file.rs` |
-//! | what all are written with | `man/roff.rs`, `man/date.rs` |
-
-mod commands;
-mod date;
-mod examples;
-mod roff;
-mod settings_file;
+//! `serow man`: the manual as man pages.
 
 use std::{
     error::Error,
@@ -18,8 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::roff::Page;
-use crate::{arguments::ManArguments, command_error::CommandError};
+use clap::CommandFactory;
+use serow_manual::ManPage;
+
+use crate::{arguments::ManArguments, command_error::CommandError, command_line::CommandLine};
 
 /// Writes all pages into a folder.
 pub(crate) fn write(arguments: &ManArguments) -> Result<(), CommandError> {
@@ -33,10 +23,8 @@ pub(crate) fn write(arguments: &ManArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn pages() -> Vec<Page> {
-    let mut pages = commands::pages();
-    pages.push(settings_file::page());
-    pages
+fn pages() -> Vec<ManPage> {
+    serow_manual::man_pages(CommandLine::command())
 }
 
 /// A page cannot be written.
@@ -71,7 +59,7 @@ mod tests {
     #[test]
     fn every_command_has_a_page_whose_lines_are_text_or_requests() {
         let pages = pages();
-        let names: Vec<_> = pages.iter().map(Page::file_name).collect();
+        let names: Vec<_> = pages.iter().map(ManPage::file_name).collect();
         for name in ["serow.1", "serow-files.1", "serow-upstream.1", "serow-run.1", "serow.toml.5"] {
             assert!(names.iter().any(|page| page == name), "{name}: {names:?}");
         }

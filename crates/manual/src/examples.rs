@@ -1,11 +1,11 @@
 //! The text behind the options in the help of a command, such as examples and signals.
 
-use super::roff::{Page, escaped, inline};
+use super::roff::{ManPage, escaped, inline};
 
 /// Adds the sections of such a text. A line that ends with a colon is a heading, if it is the first or after an empty
 /// line. Below it, a line with two spaces is a term, whose explanation follows after more spaces, or on the next lines,
 /// further to the right.
-pub(super) fn push(page: &mut Page, text: &str) {
+pub(super) fn push(page: &mut ManPage, text: &str) {
     let mut term: Option<(String, Vec<String>)> = None;
     let mut can_be_heading = true;
     for line in text.lines() {
@@ -30,7 +30,7 @@ pub(super) fn push(page: &mut Page, text: &str) {
 }
 
 /// Adds a heading, which ends at a comma or semicolon; the rest, too long for a heading, becomes a paragraph.
-fn push_heading(page: &mut Page, text: &str) {
+fn push_heading(page: &mut ManPage, text: &str) {
     match text.split_once([',', ';']) {
         Some((heading, rest)) => {
             page.heading(heading);
@@ -40,7 +40,7 @@ fn push_heading(page: &mut Page, text: &str) {
     }
 }
 
-fn finish(page: &mut Page, term: Option<(String, Vec<String>)>) {
+fn finish(page: &mut ManPage, term: Option<(String, Vec<String>)>) {
     let Some((name, lines)) = term else { return };
     let explanation = lines.join(" ").trim().to_owned();
     match explanation.is_empty() {

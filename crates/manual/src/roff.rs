@@ -2,14 +2,15 @@
 
 use super::date;
 
-/// A man page that is being written.
-pub(super) struct Page {
+/// A man page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManPage {
     name: String,
     section: u8,
     text: String,
 }
 
-impl Page {
+impl ManPage {
     /// A page with its name and its summary.
     pub(super) fn new(name: &str, section: u8, summary: &str) -> Self {
         let mut page = Self { name: name.to_owned(), section, text: String::new() };
@@ -24,13 +25,15 @@ impl Page {
         page
     }
 
-    /// `serow-files.1`
-    pub(super) fn file_name(&self) -> String {
+    /// The name of its file, as in `serow-files.1`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
         format!("{}.{}", self.name, self.section)
     }
 
-    /// The page.
-    pub(super) fn text(&self) -> &str {
+    /// Its text, in roff.
+    #[must_use]
+    pub fn text(&self) -> &str {
         &self.text
     }
 
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn text_cannot_become_a_request() {
-        let mut page = Page::new("serow-x", 1, "a page");
+        let mut page = ManPage::new("serow-x", 1, "a page");
         page.paragraph(".PP is a request, 'q' is not.\nA \\fB and a --flag: é `code`.");
         let body = page.text().rsplit_once("a page\n").unwrap().1;
         let expected =

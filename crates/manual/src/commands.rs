@@ -1,21 +1,16 @@
 //! The pages of the commands.
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
 use super::{
     examples::{self, page_name},
-    roff::{Page, escaped, usage},
-};
-use crate::{
-    command_line::CommandLine,
-    manual::{ARGUMENTS, OPTIONS, OptionText, heading, is_shown},
+    option_text::{ARGUMENTS, OPTIONS, OptionText, heading, is_shown},
+    roff::{ManPage, escaped, usage},
 };
 
 /// `serow.1`, and a page for each command. Subcommands of a command that does nothing without them are on its page.
-pub(super) fn pages() -> Vec<Page> {
-    let mut root = CommandLine::command();
-    root.build();
-    let mut pages = vec![overview(&root)];
+pub(super) fn pages(root: &Command) -> Vec<ManPage> {
+    let mut pages = vec![overview(root)];
     for command in root.get_subcommands().filter(|command| is_command(command)) {
         let name = format!("serow-{}", command.get_name());
         pages.push(page(&name, command));
@@ -31,8 +26,8 @@ fn is_command(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
-fn overview(root: &Command) -> Page {
-    let mut page = Page::new("serow", 1, &summary(root));
+fn overview(root: &Command) -> ManPage {
+    let mut page = ManPage::new("serow", 1, &summary(root));
     synopsis(&mut page, root);
     page.heading("DESCRIPTION");
     OVERVIEW.split("\n\n").for_each(|paragraph| page.paragraph(paragraph));
@@ -57,8 +52,8 @@ fn overview(root: &Command) -> Page {
     page
 }
 
-fn page(name: &str, command: &Command) -> Page {
-    let mut page = Page::new(name, 1, &summary(command));
+fn page(name: &str, command: &Command) -> ManPage {
+    let mut page = ManPage::new(name, 1, &summary(command));
     synopsis(&mut page, command);
     page.heading("DESCRIPTION");
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
@@ -86,7 +81,7 @@ fn summary(command: &Command) -> String {
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
 }
 
-fn synopsis(page: &mut Page, command: &Command) {
+fn synopsis(page: &mut ManPage, command: &Command) {
     page.heading("SYNOPSIS");
     page.lines(usage_lines(command).iter().map(|line| usage(line)));
 }
@@ -99,7 +94,7 @@ fn usage_lines(command: &Command) -> Vec<String> {
 }
 
 /// Arguments and options below their headings; each once, if several subcommands share it.
-fn options(page: &mut Page, arguments: &[&Arg]) {
+fn options(page: &mut ManPage, arguments: &[&Arg]) {
     let mut shown: Vec<(&str, OptionText)> = Vec::new();
     for argument in arguments.iter().filter(|argument| is_shown(argument)) {
         let option = (heading(argument), OptionText::new(argument));
@@ -133,13 +128,13 @@ fn options(page: &mut Page, arguments: &[&Arg]) {
     }
 }
 
-fn behind(page: &mut Page, command: &Command) {
+fn behind(page: &mut ManPage, command: &Command) {
     if let Some(text) = command.get_after_long_help().or(command.get_after_help()) {
         examples::push(page, &text.to_string());
     }
 }
 
-fn exit_status(page: &mut Page) {
+fn exit_status(page: &mut ManPage) {
     page.heading("EXIT STATUS");
     for (status, meaning) in EXIT_STATUS {
         page.entry(&format!("\\fB{}\\fR", escaped(status)), &[meaning.to_owned()]);

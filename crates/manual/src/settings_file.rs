@@ -2,12 +2,12 @@
 
 use super::{
     examples::capitalised,
-    roff::{Page, inline},
+    roff::{ManPage, inline},
 };
 
 /// `serow.toml.5`
-pub(super) fn page() -> Page {
-    let mut page = Page::new("serow.toml", 5, "the settings file of serow run");
+pub(super) fn page() -> ManPage {
+    let mut page = ManPage::new("serow.toml", 5, "the settings file of serow run");
     // The title and the note that the text is generated have their own places here.
     let reference = serow_config::reference();
     let body = reference.split_once("-->\n").map_or(reference.as_str(), |(_, body)| body);
@@ -69,7 +69,7 @@ fn push_paragraph(blocks: &mut Vec<Block>, paragraph: &str) {
     }
 }
 
-fn push(page: &mut Page, block: &Block) {
+fn push(page: &mut ManPage, block: &Block) {
     match block {
         Block::Heading(2, text) => page.heading(&text.replace('`', "")),
         Block::Heading(_, text) => page.subheading(text),
