@@ -28,7 +28,7 @@ use crate::{
     application_host::application_host,
     arguments::AppArguments,
     command_error::CommandError,
-    descriptors, environment_port, error_log, project,
+    descriptors, environment_port, error_log,
     response_options::ResponsePolicy,
     script_option::OpenedScript,
     serving::{Served, Serving},
@@ -96,7 +96,7 @@ fn php_place(application: Option<&OsStr>, run: &ApplicationOptions) -> Result<Op
     };
     let is_php = path.extension().is_some_and(|ending| ending == "php") || path.is_dir();
     let place = is_php.then(|| PhpPlace::find(path)).transpose();
-    place.map_err(|error| match project::applications(path).first() {
+    place.map_err(|error| match serow_project::applications(path).first() {
         // A folder with an application in another language.
         Some(found) => {
             let (kind, command) = (found.kind, found.command(Some(path).filter(|path| *path != Path::new("."))));

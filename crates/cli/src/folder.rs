@@ -12,6 +12,7 @@ use serow_assembly::{
 use serow_config::{options::WriteChoice, values::SizeLimit};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
+use serow_project::{FoundApplication, FoundSources};
 use serow_proxy::TrustedProxies;
 use serow_site::{Content, Sites};
 use serow_webdav::{Dav, DavSite, WriteSettings};
@@ -21,7 +22,6 @@ use crate::{
     arguments::FilesArguments,
     command_error::CommandError,
     descriptors, environment_port, error_log,
-    project::{self, FoundApplication, FoundSources},
     script_option::OpenedScript,
     serving::{Served, Serving},
     usage,
@@ -106,9 +106,9 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
 /// built, or that others run.
 fn name_application(folder: Option<&Path>, files: &FilesSettings) -> Result<(), CommandError> {
     let path = folder.unwrap_or(Path::new("."));
-    if project::applications(path).is_empty()
+    if serow_project::applications(path).is_empty()
         && folder.is_none()
-        && let Some(FoundSources { file, kind, remedy }) = project::sources(path)
+        && let Some(FoundSources { file, kind, remedy }) = serow_project::sources(path)
     {
         return Err(CommandError::Usage(format!(
             "this folder contains {kind} ({file}): {remedy}; to serve the files of the folder, with the source code, write \
@@ -118,7 +118,7 @@ fn name_application(folder: Option<&Path>, files: &FilesSettings) -> Result<(), 
     if files.fallback.is_some() || files.index.iter().any(|index| path.join(index).is_file()) {
         return Ok(());
     }
-    let Some(application) = project::applications(path).into_iter().next() else { return Ok(()) };
+    let Some(application) = serow_project::applications(path).into_iter().next() else { return Ok(()) };
     let command = application.command(folder.filter(|folder| *folder != Path::new(".")));
     let FoundApplication { file, kind, .. } = application;
     if folder.is_none() {

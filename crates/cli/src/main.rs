@@ -16,7 +16,7 @@
 //! | automatic certificates; `serow certificates`, `acme` | `certificates.rs` |
 //! | `serow bench`, with the cargo feature `bench`; without it | `bench.rs`, `bench/`; `bench_missing.rs` |
 //! | `serow supervise` | `supervise.rs` |
-//! | `serow init`; what a folder contains | `init.rs`; `project.rs` |
+//! | `serow init` | `init.rs` and the crate `serow-project` |
 //! | completion in shells | `completions.rs` |
 //! | the manual, from the same source as the help, by the crate `serow-manual`: in Markdown; as man pages | `manual.rs`; `man.rs` |
 //! | the folder of admin sockets without settings | `runtime_folder.rs` |
@@ -56,7 +56,6 @@ mod man;
 mod manual;
 mod orphans;
 mod password;
-mod project;
 mod proxy;
 mod purge;
 mod reload;

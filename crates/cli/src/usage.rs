@@ -8,7 +8,7 @@ use clap::{
 };
 use serow_config::{in_options, values::choice};
 
-use crate::{command_error::CommandError, command_line::CommandLine, project};
+use crate::{command_error::CommandError, command_line::CommandLine};
 
 /// The error that clap found in the arguments of this command.
 pub(crate) fn error_of(command: &str, arguments: &[OsString], error: clap::Error) -> CommandError {
@@ -131,7 +131,7 @@ fn program(words: &[impl AsRef<str>], argument: &str) -> Option<String> {
     let place = words.iter().position(|word| word.as_ref() == argument)?;
     let program = words.get(place.checked_sub(1)?)?.as_ref();
     let is_application = program.ends_with(".ru") || program.ends_with(".psgi") || program.contains(':');
-    let words: Vec<_> = words[place - 1..].iter().map(|word| project::quoted(word.as_ref())).collect();
+    let words: Vec<_> = words[place - 1..].iter().map(|word| serow_project::quoted(word.as_ref())).collect();
     (!program.starts_with('-') && !is_application).then(|| words.join(" "))
 }
 

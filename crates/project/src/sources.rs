@@ -4,17 +4,18 @@ use std::{fs, path::Path};
 
 /// Source code in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundSources {
+pub struct FoundSources {
     /// The file by which it was found.
-    pub(crate) file: &'static str,
+    pub file: &'static str,
     /// The subject of the code, as in `a Rust program`.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// How it is served: a part of a sentence.
-    pub(crate) remedy: &'static str,
+    pub remedy: &'static str,
 }
 
 /// The source code in a folder, if there is some. A page for browsers beside it does not make it public.
-pub(crate) fn sources(folder: &Path) -> Option<FoundSources> {
+#[must_use]
+pub fn sources(folder: &Path) -> Option<FoundSources> {
     let found = FILES.into_iter().find(|(file, ..)| folder.join(file).is_file());
     let found = found.map(|(file, kind, remedy)| FoundSources { file, kind, remedy });
     found.or_else(|| package(folder)).or_else(|| php(folder))
@@ -71,7 +72,7 @@ const MAX_ENTRIES: usize = 1000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::tests::folder;
+    use crate::applications::tests::folder;
 
     #[test]
     fn pages_that_were_built_are_served_without_another_build() {

@@ -1,11 +1,14 @@
 //! The text of a new settings file. Lines that begin with `#` and a letter, without a space, are settings for the reader
 //! to enable; each of them is valid.
 
-use super::{Contents, Handler};
-use crate::project::{DJANGO, FoundApplication, Start};
+use super::{
+    applications::{FoundApplication, Start},
+    folder_contents::{FolderContents, Handler},
+    python::DJANGO,
+};
 
 /// The text for a folder with these contents.
-pub(super) fn of(contents: &Contents) -> String {
+pub(super) fn of(contents: &FolderContents) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(&section(contents));
     for other in &contents.others {
@@ -21,7 +24,7 @@ pub(super) fn of(contents: &Contents) -> String {
 }
 
 /// The site.
-fn section(contents: &Contents) -> String {
+fn section(contents: &FolderContents) -> String {
     let explained = explanation(&contents.chosen);
     let mut text = format!("\n{explained}[[site]]                              # without hosts: every host\n");
     match (&contents.chosen, contents.assets) {

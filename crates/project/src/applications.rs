@@ -1,45 +1,25 @@
-//! Finds applications and sites in a folder that Serow can run or serve. Files are read, and nothing is executed.
-//!
-//! | kind | file |
-//! | --- | --- |
-//! | Rack, PSGI | here: the names of their files are conventions |
-//! | Django and other Python | `project/python.rs` |
-//! | PHP | `project/php.rs` |
-//! | Node.js, Procfile | `project/programs.rs` |
-//! | source code that Serow runs only when it is built, or behind another program | `project/sources.rs` |
+//! Applications in a folder, and the commands that run them.
 
-mod php;
-mod programs;
-mod python;
-mod sources;
+use std::path::{Path, PathBuf};
 
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
-
-pub(crate) use self::{
-    python::DJANGO,
-    sources::{FoundSources, sources},
-};
+use super::{php, programs, python};
 
 /// An application in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundApplication {
+pub struct FoundApplication {
     /// The file by which it was found.
-    pub(crate) file: String,
+    pub file: String,
     /// Its kind, as in `a Rack application`.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// How it is started.
-    pub(crate) start: Start,
+    pub start: Start,
     /// Whether this runs a server for development, which builds pages while a browser waits.
-    pub(crate) is_for_development: bool,
+    pub is_for_development: bool,
 }
 
 /// How an application is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
     /// As an application of this name, in workers.
     Application(String),
     /// As a program that serves HTTP.
@@ -49,12 +29,13 @@ pub(crate) enum Start {
 }
 
 impl FoundApplication {
-    fn new(file: &str, kind: &'static str, start: Start) -> Self {
+    pub(super) fn new(file: &str, kind: &'static str, start: Start) -> Self {
         Self { file: file.to_owned(), kind, start, is_for_development: false }
     }
 
     /// The command that runs it, for a shell in this folder, or anywhere if none is given.
-    pub(crate) fn command(&self, folder: Option<&Path>) -> String {
+    #[must_use]
+    pub fn command(&self, folder: Option<&Path>) -> String {
         let place = folder.map(|folder| format!(" --chdir {}", quoted(&folder.display().to_string())));
         let place = place.unwrap_or_default();
         match &self.start {
@@ -77,7 +58,8 @@ impl FoundApplication {
 }
 
 /// The applications in a folder, the most likely one first.
-pub(crate) fn applications(folder: &Path) -> Vec<FoundApplication> {
+#[must_use]
+pub fn applications(folder: &Path) -> Vec<FoundApplication> {
     let mut found = Vec::new();
     if folder.join("config.ru").is_file() {
         let kind = match folder.join("config/application.rb").is_file() {
@@ -96,34 +78,15 @@ pub(crate) fn applications(folder: &Path) -> Vec<FoundApplication> {
     found
 }
 
-/// The folder with the pages of a static site: this one, or the one into which a generator writes.
-pub(crate) fn static_folder(folder: &Path) -> Option<&'static str> {
-    STATIC_FOLDERS.into_iter().find(|name| folder.join(name).join("index.html").is_file())
-}
-
-/// A text file of a project, if it is one.
-fn text_of(path: &Path) -> Option<String> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-    let mut text = String::new();
-    file.take(MAX_LENGTH).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
 /// A word for a shell.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     match !word.is_empty() && word.bytes().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
-
-/// This folder, and those of Vite, Create React App, Hugo, Jekyll and Next.js. A built site comes before its sources:
-/// the page of a Vite project beside them needs Vite's own server.
-const STATIC_FOLDERS: [&str; 6] = ["dist", "build", "public", "_site", "out", "."];
-
-/// Such files are written by hand; one of this length is something else.
-const MAX_LENGTH: u64 = 1 << 20;
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -203,13 +166,5 @@ pub(crate) mod tests {
         ] {
             assert_eq!(FoundApplication::new("", "", start).command(Some(here)), expected);
         }
-    }
-
-    #[test]
-    fn pages_that_were_built_come_before_their_sources() {
-        let sources = ("index.html", "");
-        assert_eq!(static_folder(folder(&[sources]).path()), Some("."));
-        assert_eq!(static_folder(folder(&[sources, ("dist/index.html", "")]).path()), Some("dist"));
-        assert_eq!(static_folder(folder(&[("public/a.txt", "")]).path()), None);
     }
 }

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{FoundApplication, Start, text_of};
+use super::{
+    applications::{FoundApplication, Start},
+    text_file::text_of,
+};
 
 /// The script `start` of `package.json`, run by the package manager whose lock file is there.
 pub(super) fn package(folder: &Path) -> Option<FoundApplication> {

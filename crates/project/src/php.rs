@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serow_assembly::PhpPlace;
 
-use super::{FoundApplication, Start};
+use super::applications::{FoundApplication, Start};
 
 /// The application in PHP in a folder, if there is one: a known one, or an `index.php`, there or in `public`.
 pub(super) fn application(folder: &Path) -> Option<FoundApplication> {

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::{FoundApplication, Start, text_of};
+use super::{
+    applications::{FoundApplication, Start},
+    text_file::text_of,
+};
 
 /// Django, or else the first module with an application.
 pub(super) fn applications(folder: &Path) -> Option<FoundApplication> {
@@ -59,7 +62,7 @@ fn callable(text: &str) -> Option<&str> {
 }
 
 /// How a Django project is called.
-pub(crate) const DJANGO: &str = "a Django application";
+pub(super) const DJANGO: &str = "a Django application";
 
 /// In the order in which they are looked at.
 const MODULES: [&str; 4] = ["wsgi", "asgi", "app", "main"];
