@@ -66,7 +66,7 @@ pub(super) fn paragraphs(help: &str) -> String {
     }
 }
 
-/// What stands for the value of an option.
+/// The placeholder of the value of an option.
 pub(super) fn value_name(argument: &Arg) -> String {
     match argument.get_value_names() {
         Some(names) => names.join(" "),
