@@ -8,25 +8,22 @@
 //! | the directives of a location that act in an order, such as `if` and `rewrite`, become routes | `nginx/flow.rs`, `nginx/redirects.rs` |
 //! | its content becomes a handler: files, a proxy, PHP | `nginx/content.rs`, `nginx/candidates.rs`, `nginx/proxying.rs`, `nginx/programs.rs` |
 //! | variables of maps, shares and networks become maps | `nginx/maps.rs`, `nginx/distribution.rs` |
-//! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/`, `nginx/scope.rs` |
-//! | settings move to where a person would write them | `nginx/tidying.rs` |
-//! | the settings become text | `settings/` |
+//! | directives that it inherits become the settings around the handler | `nginx/policies.rs`, `nginx/policies/` |
+//! | settings move to where a person would write them, and become text | crate `serow-settings-writer` |
 //! | each directive has a line in the report; one that nothing was noted about is lost | `report.rs`, `nginx/catalog.rs` |
 #![forbid(unsafe_code)]
 
 mod nginx;
 pub mod report;
-mod settings;
 
 use std::path::Path;
 
+use self::report::Report;
 use serow_nginx_syntax::{
     error::ImportError,
     place::Place,
     reading::{self, Files},
 };
-
-use self::report::Report;
 
 /// The outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]

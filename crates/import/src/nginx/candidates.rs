@@ -1,11 +1,18 @@
 //! `try_files`: files that are looked for in turn, and the last resort.
 
+use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{
+    matching::{self, Match},
+    route::Route,
+    table::Table,
+    value::Value,
+};
+
 use super::{
     content::{Content, Handlers, RESTRICTED, push},
     flow::Flow,
     handler::{Handler, HandlerKind},
     locations::Kind,
-    matching::{self, Match},
     policies::{
         self,
         access::{self, Restriction},
@@ -13,13 +20,9 @@ use super::{
     position::Position,
     programs,
     redirects::{path_of_target, with_query_mark},
-    route::Route,
     server_routes,
     text::{Part, Text, Use},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 impl<'tree> Content<'_, 'tree> {
     /// The routes of `try_files`.

@@ -1,9 +1,9 @@
 //! Conditions of `if`.
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{directive::Directive, pattern::Pattern};
+use serow_settings_writer::matching;
 
-use super::{matching, text::Text};
-use serow_nginx_syntax::directive::Directive;
+use super::text::Text;
 
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]

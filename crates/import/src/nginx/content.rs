@@ -2,27 +2,26 @@
 
 use std::rc::Rc;
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{alias::names_file, directive::Directive, pattern::Pattern, scope::Scope};
+use serow_settings_writer::{
+    matching::{self, Match},
+    route::Route,
+    table::Table,
+};
 
 use super::{
     catalog,
     flow::Flow,
     handler::{Handler, HandlerKind},
     locations::{Location, PASSES},
-    matching::{self, Match},
     policies::{
         self,
         access::{self, Restriction},
     },
     position::Position,
     programs, proxying,
-    route::Route,
-    scope::Scope,
     text::Use,
 };
-use serow_nginx_syntax::{alias::names_file, directive::Directive};
-
-use crate::settings::table::Table;
 
 /// The content of a location.
 #[derive(Clone, Copy, Debug)]

@@ -3,15 +3,13 @@
 use std::{collections::HashSet, net::Ipv4Addr};
 
 use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{table::Table, value::Value};
 
 use super::{
     process::network,
     text::{Text, Use, Variables},
 };
-use crate::{
-    report::Notes,
-    settings::{table::Table, value::Value},
-};
+use crate::report::Notes;
 
 /// A table of a map of this text; its variable follows.
 pub(super) fn looking_up(source: &str, variables: &Variables) -> Result<Table, String> {

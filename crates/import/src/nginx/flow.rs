@@ -3,22 +3,22 @@
 
 use std::rc::Rc;
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{directive::Directive, pattern::Pattern, scope::Scope};
+use serow_settings_writer::{
+    matching::{self, Match},
+    route::{Route, highest_group},
+};
 
 use super::{
     condition::{Condition, Existing, Test},
     content::Content,
     handler::{Handler, HandlerKind},
-    matching::{self, Match},
     policies::{self, errors},
     position::Position,
     redirects::{self, Rewrite},
-    route::{Route, highest_group},
-    scope::Scope,
     server_routes,
     text::{Part, Text, Use},
 };
-use serow_nginx_syntax::directive::Directive;
 
 /// A run through the directives of a block.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The handler of a route.
 
-use crate::settings::{table::Table, value::Value};
+use serow_settings_writer::{table::Table, value::Value};
 
 /// The kind of a handler, which decides about the settings around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

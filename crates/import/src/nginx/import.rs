@@ -6,17 +6,14 @@ use std::{
     rc::Rc,
 };
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::{
     maps::MadeMap,
-    scope::Scope,
     text::{Text, Use, Variables},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::{
-    report::Notes,
-    settings::{table::Table, value::Value},
-};
+use crate::report::Notes;
 
 /// An import.
 #[derive(Debug)]

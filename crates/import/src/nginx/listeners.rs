@@ -7,14 +7,11 @@ use std::{
     rc::Rc,
 };
 
+use serow_nginx_syntax::{directive::Directive, pattern::Pattern, scope::Scope};
 use serow_router::HostPattern;
+use serow_settings_writer::{table::Table, value::Value};
 
-use serow_nginx_syntax::pattern::Pattern;
-
-use super::{import::Import, overlapping::Overlapping, scope::Scope};
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
+use super::{import::Import, overlapping::Overlapping};
 
 /// The addresses of all servers.
 #[derive(Debug, Default)]

@@ -8,10 +8,12 @@
 
 use std::rc::Rc;
 
-use serow_nginx_syntax::pattern::{Beginning, Pattern, UnreadableError};
-
-use super::scope::Scope;
-use serow_nginx_syntax::directive::Directive;
+use serow_nginx_syntax::{
+    directive::Directive,
+    pattern::{Beginning, Pattern, UnreadableError},
+    scope::Scope,
+};
+use serow_settings_writer::matching::{Match, Paths, Within};
 
 use crate::report::Notes;
 
@@ -54,24 +56,6 @@ impl Kind {
     }
 }
 
-/// A condition on the path that a location has from those around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Within {
-    /// The path begins with this text.
-    Prefix(String),
-    /// The path matches this expression.
-    Expression(Pattern),
-    /// The path does not match this expression.
-    Except(Pattern),
-}
-
-impl Within {
-    /// The conditions that the paths of an expression fulfil.
-    fn of(pattern: &Pattern) -> impl Iterator<Item = Self> {
-        std::iter::once(Self::Expression(pattern.clone())).chain(pattern.except().map(Self::Except))
-    }
-}
-
 /// A step of the order.
 #[derive(Debug)]
 pub(crate) enum Choice<'a, 'tree> {
@@ -109,6 +93,18 @@ impl<'tree> Location<'tree> {
         };
         let nested = if unreadable.is_some() { Vec::new() } else { nested(directive, &scope, notes) };
         Some(Self { directive, scope, kind, unreadable, nested })
+    }
+
+    /// The requests that it takes, within others.
+    pub(crate) fn matching(&self, within: Vec<Within>) -> Match {
+        let paths = match &self.kind {
+            Kind::Prefix { path, .. } if path.is_empty() => Paths::Prefix("/".to_owned()),
+            Kind::Prefix { path, .. } => Paths::Prefix(path.clone()),
+            Kind::Exact(path) => Paths::Exact(path.clone()),
+            Kind::Expression(pattern) => Paths::Expression(pattern.clone()),
+            Kind::Named(_) => Paths::Prefix("/".to_owned()),
+        };
+        Match::within(paths, within)
     }
 
     /// Whether no path is like that of the location: all begin with a slash.

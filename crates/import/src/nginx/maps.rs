@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serow_nginx_syntax::{directive::Directive, pattern::Pattern};
+use serow_settings_writer::{table::Table, value::Value};
 use serow_variables::check_new_name;
-
-use serow_nginx_syntax::pattern::Pattern;
 
 use super::{
     condition::{Condition, Test, exact_pattern},
@@ -12,9 +12,6 @@ use super::{
     import::Import,
     text::{Text, Use, Variables},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// A map that is written if a text names its variable.
 #[derive(Debug)]

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{
+    matching::{Condition, Match},
+    route::Route,
+};
+
 use super::{
     handler::Handler,
     import::Import,
     listeners::{Listen, port},
-    matching::{Condition, Match},
-    route::Route,
 };
-use serow_nginx_syntax::directive::Directive;
 
 /// The servers that get requests at single addresses of a listener for all.
 #[derive(Debug, Default)]

@@ -1,7 +1,9 @@
 //! Directives that each kind of `…_pass` has under a name of its own: `proxy_hide_header`, `fastcgi_hide_header`.
 
-use super::{handler::Handler, position::Position, scope::Scope, text::is_field_name};
-use crate::settings::{table::Table, value::Value};
+use serow_nginx_syntax::scope::Scope;
+use serow_settings_writer::{table::Table, value::Value};
+
+use super::{handler::Handler, position::Position, text::is_field_name};
 
 /// Those that change requests or responses, with the values that Serow's behaviour has, and what it does otherwise.
 const DIFFERING: &[(&str, &[&str], &str)] = &[

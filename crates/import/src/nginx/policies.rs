@@ -11,15 +11,18 @@ mod statuses;
 
 use std::rc::Rc;
 
+use serow_nginx_syntax::{
+    scope::Scope,
+    units::{bytes, milliseconds, written_duration, written_size},
+};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::{
     handler::{Handler, HandlerKind},
     passing,
     position::Position,
-    scope::Scope,
     server::Server,
-    units::{bytes, milliseconds, written_duration, written_size},
 };
-use crate::settings::{table::Table, value::Value};
 
 /// Sets the keys around a handler, and the handler.
 pub(super) fn set<'tree>(

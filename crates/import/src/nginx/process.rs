@@ -5,15 +5,14 @@ use std::{
     rc::Rc,
 };
 
-use super::{
-    import::Import,
+use serow_nginx_syntax::{
+    directive::Directive,
     scope::Scope,
-    text::is_field_name,
     units::{bytes, milliseconds, written_duration, written_size},
 };
-use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{table::Table, value::Value};
 
-use crate::settings::{table::Table, value::Value};
+use super::{import::Import, text::is_field_name};
 
 /// As many threads as Serow starts.
 const MAX_WORKERS: u64 = 1024;

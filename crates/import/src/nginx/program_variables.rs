@@ -1,15 +1,13 @@
 //! `fastcgi_param` and the like: the variables that programs get.
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope};
+use serow_settings_writer::{matching::Match, value::Value};
+
 use super::{
     handler::{Handler, HandlerKind},
-    matching::Match,
     position::Position,
-    scope::Scope,
     text::{Text, Use},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::value::Value;
 
 /// The values of nginx's own files of parameters, and others that say the same: Serow sends these variables itself.
 fn usual_values(name: &str) -> &'static [&'static str] {

@@ -1,21 +1,17 @@
 //! `fastcgi_pass`, `uwsgi_pass` and `scgi_pass`: PHP and other programs.
 
-use serow_nginx_syntax::pattern::escaped;
+use serow_nginx_syntax::{directive::Directive, pattern::escaped, scope::Scope};
+use serow_settings_writer::{matching::Match, table::Table, value::Value};
 
 use super::{
     handler::{Handler, HandlerKind},
     locations::{Kind, Location, PASSES},
-    matching::Match,
     passing, policies,
     position::Position,
     program_variables, proxying,
-    scope::Scope,
     text::Text,
     upstreams::{Need, is_server},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// The handlers of a location that passes requests to a program, each with its requests.
 pub(super) fn handlers<'tree>(

@@ -1,21 +1,25 @@
 //! `proxy_pass` and `grpc_pass`: requests that another server answers.
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{
+    directive::Directive,
+    pattern::Pattern,
+    scope::Scope,
+    units::{self, milliseconds},
+};
+use serow_settings_writer::{
+    matching::{Condition, Match},
+    table::Table,
+    value::Value,
+};
 
 use super::{
     handler::{Handler, HandlerKind},
     locations::Location,
-    matching::{Condition, Match},
     passing,
     position::Position,
-    scope::Scope,
     text::{Text, Use, is_field_name},
-    units::milliseconds,
     upstreams::{Need, is_server},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// The parts of `http://host:port/path`: what is before the path, and the path if there is one.
 pub(super) fn split_url(url: &str) -> (&str, Option<&str>) {
@@ -432,13 +436,13 @@ pub(super) fn times<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tre
         value.filter(|value| *value != 60_000)
     };
     if let Some(read) = time("read_timeout") {
-        table.set("response-timeout", super::units::written_duration(read));
-        table.set("transfer-timeout", super::units::written_duration(read));
+        table.set("response-timeout", units::written_duration(read));
+        table.set("transfer-timeout", units::written_duration(read));
     }
     if let Some(send) = time("send_timeout")
         && table.get("transfer-timeout").is_none()
     {
-        table.set("transfer-timeout", super::units::written_duration(send));
+        table.set("transfer-timeout", units::written_duration(send));
     }
     // PHP gets a body when it is whole.
     for (name, usual, key, value) in [

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::{
     handler::{Handler, HandlerKind},
     position::Position,
-    scope::Scope,
     text::{Part, Text, Use},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// The handler of a `return`.
 pub(super) fn of_return<'tree>(

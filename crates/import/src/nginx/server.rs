@@ -2,22 +2,16 @@
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{alias::names_file, directive::Directive, pattern::Pattern, scope::Scope};
+use serow_settings_writer::{matching, table::Table, value::Value};
 
 use super::{
     condition::decided_field,
     import::Import,
     locations::{Kind, Location},
-    matching,
-    scope::Scope,
     text::{Part, Text, Use, Variables},
 };
-use serow_nginx_syntax::{alias::names_file, directive::Directive};
-
-use crate::{
-    report::Notes,
-    settings::{table::Table, value::Value},
-};
+use crate::report::Notes;
 
 /// A server.
 #[derive(Debug)]

@@ -2,21 +2,19 @@
 
 use std::iter;
 
+use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{matching::Match, route::Route, value::Value};
+
 use super::{
     content::Content,
     flow::Flow,
     handler::Handler,
     locations::{Choice, Kind, Location},
-    matching::Match,
     policies,
     position::Position,
-    route::Route,
     server::Server,
     text::{Part, Text, Variables},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::value::Value;
 
 /// How many named locations may lead to each other, as in nginx.
 const DEEPEST_NAMES: usize = 10;
@@ -50,7 +48,7 @@ fn of_paths<'a>(server: &'a Server<'a, '_>) -> (Vec<Route>, Variables) {
         match choice {
             Choice::Location(location, _) if location.is_unreachable() => server.unreached(location.directive),
             Choice::Location(location, within) => {
-                let matching = Match::of(location, within);
+                let matching = location.matching(within);
                 routes.extend(of_location(server, location, &matching, &position.variables, 0));
             }
             Choice::AddSlash(location, _) if location.is_unreachable() => {}

@@ -2,29 +2,23 @@
 
 use std::{path::Path, rc::Rc};
 
-use super::{
-    catalog,
-    import::Import,
-    listeners,
-    locations::Location,
-    maps::MadeMap,
-    matching::Match,
-    process,
-    route::Route,
+use serow_nginx_syntax::{
+    directive::Directive,
     scope::Scope,
-    server::Server,
-    server_routes, tidying,
     units::{bytes, written_size},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::{
-    report::Report,
-    settings::{
-        file::{SettingsFile, SiteTable, Written},
-        table::Table,
-    },
+use serow_settings_writer::{
+    file::{SettingsFile, SiteTable, Written},
+    matching::Match,
+    route::Route,
+    table::Table,
+    tidying,
 };
+
+use super::{
+    catalog, import::Import, listeners, locations::Location, maps::MadeMap, process, server::Server, server_routes,
+};
+use crate::report::Report;
 
 /// The settings of a configuration with this number of directives, and the report.
 pub(crate) fn translate(directives: &[Directive], count: usize, prefix: &Path) -> (Written, Report) {

@@ -2,15 +2,14 @@
 
 use std::net::Ipv6Addr;
 
-use super::{
-    handler::Handler,
-    import::Import,
+use serow_nginx_syntax::{
+    directive::Directive,
     scope::Scope,
     units::{milliseconds, written_duration},
 };
-use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{table::Table, value::Value};
 
-use crate::settings::{table::Table, value::Value};
+use super::{handler::Handler, import::Import};
 
 /// Settings that only an `[[upstream]]` has, which routes of nginx have each for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

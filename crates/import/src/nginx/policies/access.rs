@@ -1,18 +1,19 @@
 //! Access: addresses, passwords, decisions of another server.
 
+use serow_nginx_syntax::{
+    directive::Directive,
+    scope::Scope,
+    units::{milliseconds, seconds, written_duration},
+};
+use serow_settings_writer::{route::Route, table::Table, value::Value};
+
 use super::super::{
     condition::{decided_field, field_name},
     position::Position,
     process::network,
-    route::Route,
-    scope::Scope,
     server::Server,
     text::{Text, Use, is_field_name},
-    units::{milliseconds, seconds, written_duration},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// Sets who may send requests.
 pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -1,16 +1,13 @@
 //! Caches of responses.
 
-use super::super::{
-    handler::Handler,
-    position::Position,
+use serow_nginx_syntax::{
+    directive::Directive,
     scope::Scope,
-    server::Server,
-    text::Text,
     units::{seconds, written_duration},
 };
-use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{table::Table, value::Value};
 
-use crate::settings::{table::Table, value::Value};
+use super::super::{handler::Handler, position::Position, server::Server, text::Text};
 
 /// Sets whether and how responses are cached.
 pub(crate) fn set<'tree>(

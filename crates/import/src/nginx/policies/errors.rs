@@ -1,14 +1,13 @@
 //! Pages of errors.
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::super::{
     handler::{Handler, HandlerKind},
     position::Position,
-    scope::Scope,
     text::Use,
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// Sets the pages of errors.
 pub(crate) fn set<'tree>(

@@ -1,13 +1,13 @@
 //! Settings of folders.
 
-use super::super::{
+use serow_nginx_syntax::{
+    directive::Directive,
     scope::Scope,
-    server::Server,
     units::{seconds, written_duration},
 };
-use serow_nginx_syntax::directive::Directive;
+use serow_settings_writer::{table::Table, value::Value};
 
-use crate::settings::{table::Table, value::Value};
+use super::super::server::Server;
 
 /// Sets the keys of `files` that do not depend on the folder.
 pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -1,19 +1,18 @@
 //! Header fields of responses.
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope, units};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::{
     super::{
         handler::{Handler, HandlerKind},
         passing,
         position::Position,
-        scope::Scope,
         server::Server,
         text::{Use, is_field_name},
     },
     files::{CacheControl, cache_control, has_variables},
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// Fields that `add_header` sets in place of those that are there.
 const REPLACING: &[&str] = &["Last-Modified", "ETag"];
@@ -68,7 +67,7 @@ pub(crate) fn set<'tree>(
         let value = cache_control(server, settings).map(|value| match value {
             CacheControl::Directives(value) => value,
             CacheControl::Expires(time) => {
-                format!("max-age={}", super::super::units::seconds(&time).unwrap_or_default())
+                format!("max-age={}", units::seconds(&time).unwrap_or_default())
             }
         });
         // Before those with variables, which are added to it.

@@ -1,7 +1,9 @@
 //! Limits of requests and connections.
 
-use super::super::{scope::Scope, server::Server};
-use crate::settings::{table::Table, value::Value};
+use serow_nginx_syntax::scope::Scope;
+use serow_settings_writer::{table::Table, value::Value};
+
+use super::super::server::Server;
 
 /// Sets which limits apply.
 pub(crate) fn set<'tree>(server: &Server<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

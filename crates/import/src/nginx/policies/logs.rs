@@ -1,17 +1,16 @@
 //! Access logs.
 
+use serow_nginx_syntax::{directive::Directive, scope::Scope};
+use serow_settings_writer::{table::Table, value::Value};
+
 use super::{
     super::{
         position::Position,
-        scope::Scope,
         server::Server,
         text::{Text, Use, Variables},
     },
     statuses,
 };
-use serow_nginx_syntax::directive::Directive;
-
-use crate::settings::{table::Table, value::Value};
 
 /// Sets the access log of a route; the log of the whole server is that of most routes.
 pub(crate) fn set<'tree>(position: &Position<'_, 'tree>, settings: &Scope<'tree>, table: &mut Table) {

@@ -1,9 +1,8 @@
 //! Maps on the status of the response, which decide whether it is logged.
 
-use serow_nginx_syntax::pattern::Pattern;
+use serow_nginx_syntax::{directive::Directive, pattern::Pattern};
 
 use super::super::{import::Import, text::Text};
-use serow_nginx_syntax::directive::Directive;
 
 /// The statuses with which a response is logged, if the condition is the variable of a map on `$status`: `4xx,500-503`.
 pub(super) fn with_lines(import: &Import<'_>, condition: &Text) -> Option<String> {

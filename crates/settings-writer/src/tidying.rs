@@ -1,8 +1,8 @@
 //! Settings as a person would write them: keys that all routes share stand in the site, those of all sites at the root.
 
-use super::route::highest_group;
-use crate::settings::{
+use super::{
     file::{SettingsFile, SiteTable},
+    route::highest_group,
     table::Table,
     value::Value,
 };
@@ -34,7 +34,7 @@ const OF_SITES: &[&str] = &[
 const OF_CONTENT: &[&str] = &["max-body", "compress", "intercept", "rate", "rate-after", "body-timeout", "cache"];
 
 /// Moves settings to where a person would write them.
-pub(crate) fn tidy(file: &mut SettingsFile) {
+pub fn tidy(file: &mut SettingsFile) {
     for site in &mut file.sites {
         match_names(&mut site.routes);
         prune(&mut site.routes);
@@ -53,7 +53,8 @@ pub(crate) fn tidy(file: &mut SettingsFile) {
 }
 
 /// Whether a text names a variable.
-pub(crate) fn names_variable(text: &str, name: &str) -> bool {
+#[must_use]
+pub fn names_variable(text: &str, name: &str) -> bool {
     let ends = |behind: &str| !behind.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
     let is_named = |(position, _): (usize, &str)| ends(&text[position + name.len() + 1..]);
     text.match_indices(&format!("${name}")).any(is_named)
@@ -64,7 +65,7 @@ pub(crate) fn names_variable(text: &str, name: &str) -> bool {
 }
 
 /// Whether the response of a route can be an error.
-pub(crate) fn has_errors(route: &Table) -> bool {
+fn has_errors(route: &Table) -> bool {
     match (route.get("redirect"), route.get("respond")) {
         (Some(_), _) => false,
         (_, Some(Value::Table(entries))) => {

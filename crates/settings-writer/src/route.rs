@@ -5,25 +5,27 @@ use std::sync::Arc;
 use serow_router::{Redirect, RewriteTarget};
 use serow_variables::{MapTable, Maps, Scope};
 
-use super::{handler::Handler, matching::Match};
-use crate::settings::{table::Table, value::Value};
+use super::{matching::Match, table::Table, value::Value};
 
 /// A route.
 #[derive(Clone, Debug)]
-pub(crate) struct Route {
+pub struct Route {
     /// The requests that it takes.
-    pub(crate) matching: Match,
+    pub matching: Match,
     /// Its other keys.
-    pub(crate) table: Table,
+    pub table: Table,
 }
 
 impl Route {
-    pub(crate) fn new(matching: Match) -> Self {
+    /// A route that takes these requests, without a handler yet.
+    #[must_use]
+    pub fn new(matching: Match) -> Self {
         Self { matching, table: Table::default() }
     }
 
     /// A rewrite after which all routes of the site are tried again.
-    pub(crate) fn restarting(matching: Match, to: impl Into<Value>) -> Self {
+    #[must_use]
+    pub fn restarting(matching: Match, to: impl Into<Value>) -> Self {
         let mut route = Self::new(matching);
         let again = vec![("to".to_owned(), to.into()), ("restart".to_owned(), Value::Bool(true))];
         route.table.set("rewrite", Value::Table(again));
@@ -31,20 +33,23 @@ impl Route {
     }
 
     /// A refusal in the place of routes that have no translation: those behind it must not take their requests.
-    pub(crate) fn refusing(matching: Match, why: String) -> Self {
+    #[must_use]
+    pub fn refusing(matching: Match, why: String) -> Self {
         let mut route = Self::new(matching);
         route.table.comment(why);
-        route.table.set("respond", Handler::responding(501).table.into_value());
+        route.table.set("respond", Value::Table(vec![("status".to_owned(), Value::Number(501))]));
         route
     }
 
     /// Whether it leads to other routes after a restart.
-    pub(crate) fn restarts(&self) -> bool {
+    #[must_use]
+    pub fn restarts(&self) -> bool {
         matches!(self.table.get("rewrite"), Some(Value::Table(_)))
     }
 
     /// The reason why Serow refuses the target of its redirect or rewrite, where maps make these variables.
-    pub(crate) fn refused_target(&self, maps: &[String]) -> Option<String> {
+    #[must_use]
+    pub fn refused_target(&self, maps: &[String]) -> Option<String> {
         let inner = |key: &str, inner: &str| match self.table.get(key)? {
             Value::Text(text) => Some(text.clone()),
             Value::Table(entries) => entries.iter().find_map(|(name, value)| match value {
@@ -62,7 +67,8 @@ impl Route {
     }
 
     /// It as a table of the settings file.
-    pub(crate) fn into_table(self) -> Table {
+    #[must_use]
+    pub fn into_table(self) -> Table {
         let mut table = self.table;
         let names_groups = table.entries.iter().any(|(_, value)| highest_group(value) > 0);
         self.matching.write(names_groups, &mut table);
@@ -71,7 +77,8 @@ impl Route {
 }
 
 /// The highest number of a group that a text in the value names, as in `$1`; 0 if none does.
-pub(crate) fn highest_group(value: &Value) -> usize {
+#[must_use]
+pub fn highest_group(value: &Value) -> usize {
     let of_text = |text: &str| {
         let text = text.replace("$$", "");
         let behind = text.split('$').skip(1).map(|behind| behind.trim_start_matches('{'));

@@ -1,7 +1,8 @@
 //! Durations, sizes and rates, each as its directives read them.
 
 /// Milliseconds of a duration of `proxy_read_timeout` and the like: `60`, `500ms`, `1h30m`.
-pub(crate) fn milliseconds(text: &str) -> Option<u64> {
+#[must_use]
+pub fn milliseconds(text: &str) -> Option<u64> {
     duration(
         text,
         &[("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)],
@@ -10,7 +11,8 @@ pub(crate) fn milliseconds(text: &str) -> Option<u64> {
 }
 
 /// Seconds of a duration of `expires` and `proxy_cache_valid`, which has months and years.
-pub(crate) fn seconds(text: &str) -> Option<u64> {
+#[must_use]
+pub fn seconds(text: &str) -> Option<u64> {
     const UNITS: &[(&str, u64)] =
         &[("y", 31_536_000), ("M", 2_592_000), ("w", 604_800), ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
     duration(text, UNITS, 1)
@@ -38,7 +40,8 @@ fn duration(text: &str, units: &[(&str, u64)], plain: u64) -> Option<u64> {
 }
 
 /// A duration as Serow's settings have it, in its largest whole unit.
-pub(crate) fn written_duration(milliseconds: u64) -> String {
+#[must_use]
+pub fn written_duration(milliseconds: u64) -> String {
     match milliseconds {
         0 => "0s".to_owned(),
         value if value % 86_400_000 == 0 => format!("{}d", value / 86_400_000),
@@ -50,7 +53,8 @@ pub(crate) fn written_duration(milliseconds: u64) -> String {
 }
 
 /// Bytes of a size: `500`, `64k`, `10m`, `1g`.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
+#[must_use]
+pub fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;
     let factor = match &text[digits..] {
@@ -64,7 +68,8 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
 }
 
 /// A size as Serow's settings have it.
-pub(crate) fn written_size(bytes: u64) -> String {
+#[must_use]
+pub fn written_size(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),
         value if value % (1 << 30) == 0 => format!("{}G", value >> 30),

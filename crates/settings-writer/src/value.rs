@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     /// A text in quotes.
     Text(String),
     /// A number.
@@ -31,7 +31,8 @@ impl From<String> for Value {
 
 impl Value {
     /// A single text as it is, several in an array.
-    pub(crate) fn texts(texts: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn texts(texts: impl IntoIterator<Item = String>) -> Self {
         let mut texts: Vec<String> = texts.into_iter().collect();
         match texts.pop() {
             Some(only) if texts.is_empty() => Self::Text(only),
@@ -40,12 +41,13 @@ impl Value {
     }
 
     /// An array of texts, also of a single one.
-    pub(crate) fn list(texts: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn list(texts: impl IntoIterator<Item = String>) -> Self {
         Self::List(texts.into_iter().map(Self::Text).collect())
     }
 
     /// Appends it as TOML on one line.
-    pub(crate) fn append(&self, line: &mut String) {
+    pub fn append(&self, line: &mut String) {
         match self {
             Self::Text(text) => append_text(text, line),
             Self::Number(number) => _ = write!(line, "{number}"),

@@ -1,25 +1,23 @@
 //! Tables of a settings file: `[[site]]`, `[[upstream]]` and so on, with comments.
 
-use super::value::{Value, append_key};
 use serow_nginx_syntax::place::Place;
+
+use super::value::{Value, append_key};
 
 /// A table: its keys in the order in which they were set, and comments before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// Lines of comments, without `#`.
-    pub(crate) comments: Vec<String>,
+    pub comments: Vec<String>,
     /// The keys.
-    pub(crate) entries: Vec<(String, Value)>,
+    pub entries: Vec<(String, Value)>,
     /// The directive that it comes from.
-    pub(crate) place: Option<Place>,
+    pub place: Option<Place>,
 }
-
-/// The longest line that a table in braces is written on.
-const WIDEST: usize = 118;
 
 impl Table {
     /// Sets a key, in place of an earlier value.
-    pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         let value = value.into();
         match self.entries.iter_mut().find(|(name, _)| name == key) {
             Some(entry) => entry.1 = value,
@@ -28,32 +26,38 @@ impl Table {
     }
 
     /// Sets a key where there is a value for it.
-    pub(crate) fn set_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
+    pub fn set_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.set(key, value);
         }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Value> {
+    /// Removes a key; returns its value.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
         let position = self.entries.iter().position(|(name, _)| name == key)?;
         Some(self.entries.remove(position).1)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it has no keys.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// It as a value in braces.
-    pub(crate) fn into_value(self) -> Value {
+    #[must_use]
+    pub fn into_value(self) -> Value {
         Value::Table(self.entries)
     }
 
     /// Adds a comment, unless it is there.
-    pub(crate) fn comment(&mut self, comment: impl Into<String>) {
+    pub fn comment(&mut self, comment: impl Into<String>) {
         let comment = comment.into();
         if !self.comments.contains(&comment) {
             self.comments.push(comment);
@@ -62,7 +66,7 @@ impl Table {
 
     /// Appends it: comments, the header unless it is that of the root, and the keys. A table that has no room on a line
     /// gets a header of its own behind the others.
-    pub(crate) fn append(&self, header: &str, text: &mut String) {
+    pub fn append(&self, header: &str, text: &mut String) {
         self.append_comments(text);
         if !header.is_empty() {
             text.push_str(header);
@@ -95,7 +99,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn append_comments(&self, text: &mut String) {
+    fn append_comments(&self, text: &mut String) {
         for comment in &self.comments {
             text.push_str("# ");
             text.extend(comment.chars().map(|letter| if letter.is_control() { ' ' } else { letter }));
@@ -115,3 +119,6 @@ fn append_list(key: &str, values: &[Value], text: &mut String) {
     }
     text.push_str("]\n");
 }
+
+/// The longest line that a table in braces is written on.
+const WIDEST: usize = 118;

@@ -1,35 +1,45 @@
 //! A whole settings file.
 
-use super::table::Table;
 use serow_nginx_syntax::place::Place;
+
+use super::table::Table;
 
 /// A settings file.
 #[derive(Debug, Default)]
-pub(crate) struct SettingsFile {
-    pub(crate) root: Table,
+pub struct SettingsFile {
+    /// The keys of the root.
+    pub root: Table,
     /// Tables of the root: `[cache]`, `[redis]`.
-    pub(crate) sections: Vec<(&'static str, Table)>,
-    pub(crate) maps: Vec<Table>,
-    pub(crate) limits: Vec<Table>,
-    pub(crate) upstreams: Vec<Table>,
-    pub(crate) sites: Vec<SiteTable>,
+    pub sections: Vec<(&'static str, Table)>,
+    /// `[[map]]`.
+    pub maps: Vec<Table>,
+    /// `[[limit]]`.
+    pub limits: Vec<Table>,
+    /// `[[upstream]]`.
+    pub upstreams: Vec<Table>,
+    /// `[[site]]`.
+    pub sites: Vec<SiteTable>,
 }
 
 /// A site with its routes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SiteTable {
-    pub(crate) table: Table,
-    pub(crate) routes: Vec<Table>,
+pub struct SiteTable {
+    /// Its own keys.
+    pub table: Table,
+    /// `[[site.route]]`.
+    pub routes: Vec<Table>,
 }
 
 impl SettingsFile {
     /// The text of the file.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         self.written().text
     }
 
     /// The text of the file, and where its tables are from.
-    pub(crate) fn written(&self) -> Written {
+    #[must_use]
+    pub fn written(&self) -> Written {
         let mut written = Written::default();
         self.root.append("", &mut written.text);
         for (name, table) in &self.sections {
@@ -50,10 +60,11 @@ impl SettingsFile {
 
 /// The text of a settings file.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) text: String,
+pub struct Written {
+    /// The text.
+    pub text: String,
     /// Where each table begins, and the directive that it comes from.
-    pub(crate) origins: Vec<(usize, Option<Place>)>,
+    pub origins: Vec<(usize, Option<Place>)>,
 }
 
 impl Written {

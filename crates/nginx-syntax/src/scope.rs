@@ -2,13 +2,13 @@
 
 use std::{collections::HashMap, iter, rc::Rc};
 
-use serow_nginx_syntax::directive::Directive;
+use super::directive::Directive;
 
 /// A block with those around it: `http`, `server`, `location`, `if`.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope<'tree> {
+pub struct Scope<'tree> {
     /// The directives in the block.
-    pub(crate) directives: &'tree [Directive],
+    pub directives: &'tree [Directive],
     /// The same by their names: a block may have 10,000 servers beside the few that are looked up.
     by_name: HashMap<&'tree str, Vec<&'tree Directive>>,
     /// The block around.
@@ -17,24 +17,27 @@ pub(crate) struct Scope<'tree> {
 
 impl<'tree> Scope<'tree> {
     /// The outermost block.
-    pub(crate) fn outermost(directives: &'tree [Directive]) -> Rc<Self> {
+    #[must_use]
+    pub fn outermost(directives: &'tree [Directive]) -> Rc<Self> {
         Rc::new(Self { directives, by_name: by_name(directives), parent: None })
     }
 
     /// A block in this one.
-    pub(crate) fn inner(self: &Rc<Self>, opening: &'tree Directive) -> Rc<Self> {
+    #[must_use]
+    pub fn inner(self: &Rc<Self>, opening: &'tree Directive) -> Rc<Self> {
         let directives = opening.children();
         Rc::new(Self { directives, by_name: by_name(directives), parent: Some(Rc::clone(self)) })
     }
 
     /// The directives with this name in this very block.
-    pub(crate) fn own(&self, name: &str) -> impl DoubleEndedIterator<Item = &'tree Directive> + use<'tree> {
+    pub fn own(&self, name: &str) -> impl DoubleEndedIterator<Item = &'tree Directive> + use<'tree> {
         let found = self.by_name.get(name).cloned().unwrap_or_default();
         found.into_iter()
     }
 
     /// The first one with this name in this very block.
-    pub(crate) fn own_one(&self, name: &str) -> Option<&'tree Directive> {
+    #[must_use]
+    pub fn own_one(&self, name: &str) -> Option<&'tree Directive> {
         self.by_name.get(name)?.first().copied()
     }
 
@@ -44,7 +47,8 @@ impl<'tree> Scope<'tree> {
     }
 
     /// The directives with one of these names in the nearest block that has any: a set, which replaces that of outer blocks.
-    pub(crate) fn nearest_of(&self, names: &[&str]) -> Vec<&'tree Directive> {
+    #[must_use]
+    pub fn nearest_of(&self, names: &[&str]) -> Vec<&'tree Directive> {
         let of = |scope: &Self| -> Vec<&'tree Directive> {
             let mut found: Vec<_> =
                 names.iter().filter_map(|name| scope.by_name.get(name)).flatten().copied().collect();
@@ -55,17 +59,20 @@ impl<'tree> Scope<'tree> {
     }
 
     /// The directives with this name in the nearest block that has any.
-    pub(crate) fn nearest(&self, name: &str) -> Vec<&'tree Directive> {
+    #[must_use]
+    pub fn nearest(&self, name: &str) -> Vec<&'tree Directive> {
         self.nearest_of(&[name])
     }
 
     /// The one with this name in the nearest block that has it.
-    pub(crate) fn nearest_one(&self, name: &str) -> Option<&'tree Directive> {
+    #[must_use]
+    pub fn nearest_one(&self, name: &str) -> Option<&'tree Directive> {
         self.outwards().find_map(|scope| scope.own_one(name))
     }
 
     /// The directives that are in effect here whose names begin with a text.
-    pub(crate) fn beginning_with(&self, start: &str) -> Vec<&'tree Directive> {
+    #[must_use]
+    pub fn beginning_with(&self, start: &str) -> Vec<&'tree Directive> {
         let mut names: Vec<&str> = self.outwards().flat_map(|scope| scope.by_name.keys().copied()).collect();
         names.retain(|name| name.starts_with(start));
         names.sort_unstable();
@@ -74,7 +81,8 @@ impl<'tree> Scope<'tree> {
     }
 
     /// Whether a directive like `sendfile` is on in the nearest block that has it.
-    pub(crate) fn is_on(&self, name: &str) -> Option<bool> {
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> Option<bool> {
         self.nearest_one(name).map(|directive| directive.word(0).is_some_and(|word| word.eq_ignore_ascii_case("on")))
     }
 }
