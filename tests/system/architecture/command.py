@@ -6,11 +6,11 @@ import argparse
 import pathlib
 import re
 
-from . import changes, crates, pages
+from . import changes, crates, pages, sizes
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-DESCRIPTION = """Checks the layers of the crates, the files that pages about the code name, and the tables that are generated from Cargo.toml and from
-tests/system/architecture/changes.toml."""
+DESCRIPTION = """Checks the layers and sizes of the crates, the files that pages about the code name, and the tables that are generated from
+Cargo.toml and from tests/system/architecture/changes.toml."""
 # The pages with a generated part, and its name.
 PAGES = {"layers": "ARCHITECTURE.md", "crates": "docs/internals/crates.md", "tests": "docs/internals/tests.md"}
 
@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the tables")
     options = parser.parse_args()
     found, listed = crates.read(REPOSITORY), changes.read()
-    faults = crates.faults(found) + changes.faults(REPOSITORY, listed) + pages.faults(REPOSITORY)
+    faults = crates.faults(found) + sizes.faults(REPOSITORY) + changes.faults(REPOSITORY, listed) + pages.faults(REPOSITORY)
     if not faults:
         faults += put("layers", crates.layers(found), options.write)
         faults += put("crates", crates.table(found), options.write)
