@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the text, those of included files, and a tree that knows the place of each part in the text | the crate [`serow_document`], `format.rs`, `reading.rs` |
 //! | the tree as types, by serde: tables and their keys | `tables.rs`, `tables/` |
-//! | groups of keys that are options of the command line, too: read by clap and by serde | `options.rs`, `options/` |
+//! | groups of keys that are options of the command line, too: read by clap and by serde | the crate [`serow_options`] |
 //! | the values of keys: addresses, sizes, times, names and rules | [`values`] |
 //! | paths are relative to the folder of the file | `paths.rs` |
 //! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
@@ -26,7 +26,6 @@ mod explanation;
 mod foreign;
 mod format;
 pub mod listeners;
-pub mod options;
 pub mod paths;
 mod reading;
 pub mod routing;
@@ -45,6 +44,8 @@ pub use serow_document::{
 };
 /// The keys of tables as a JSON schema, and the values of options and settings.
 pub use serow_document::{Shape, markdown, values};
+/// Groups of keys that are options of the command line, too.
+pub use serow_options as options;
 /// Which variables a text may name.
 pub use serow_variables::Scope;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::without_options;
-use crate::values::{ListenAddress, SettingValue, Span, choice, in_settings_file};
+use serow_document::values::{ListenAddress, SettingValue, Span, choice, in_settings_file};
 
 /// TLS.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

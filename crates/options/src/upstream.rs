@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalancingOptions, CertificateChoice, HealthOptions, RetryOptions, StickyOptions, without_options};
-use crate::values::{Count, Span, choice};
+use serow_document::values::{Count, Span, choice};
 
 /// Options of an upstream.
 #[derive(Clone, Debug, Args)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{HashRule, Span, choice};
+use serow_document::values::{HashRule, Span, choice};
 
 /// Load balancing.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

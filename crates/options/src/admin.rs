@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::AdminSocket;
+use serow_document::values::AdminSocket;
 
 /// Where a running server tells how it is.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, RetryCauses};
+use serow_document::values::{Count, RetryCauses};
 
 /// Retries.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, Size, SizeLimit};
+use serow_document::values::{Count, Size, SizeLimit};
 
 /// Limits of connections and requests.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

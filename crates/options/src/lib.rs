@@ -1,6 +1,19 @@
-//! Groups of settings that the command line and the settings file share. Each group is one struct, read by clap from
-//! options and by serde from the keys of a table, so a setting has one name, one default, one explanation and one set
-//! of values. `settings.rs` finds out what they mean.
+//! Groups of settings of [Serow](https://serow.example) that the command line and the settings file share.
+//!
+//! Each group is one struct, read by clap from options and by serde from the keys of a table, so a setting has one name, one
+//! default, one explanation and one set of values. The crate `serow-config` has the other keys of the settings file, and
+//! checks them all; the crate `serow-assembly` makes the running parts.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | listeners, TLS, certificates by ACME, versions of HTTP | `listening.rs`, `tls.rs`, `acme.rs`, `http.rs` |
+//! | access logs and the error log | `access_log.rs`, `logging.rs` |
+//! | the admin endpoint; limits and timeouts | `admin.rs`; `limits.rs`, `timeouts.rs` |
+//! | files | `content.rs`, `caching.rs` |
+//! | applications | `application.rs` |
+//! | requests to other servers | `forwarding.rs`, `upstream.rs`, `balancing.rs`, `health.rs`, `retries.rs`, `sticky.rs` |
+#![forbid(unsafe_code)]
+#![allow(rustdoc::bare_urls, reason = "explanations of keys are texts of the reference, with URLs as users write them")]
 
 mod access_log;
 mod acme;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
+use serow_document::values::{Count, NetworkRule, Size, Span, Variable, choice};
 
 /// How the application runs.
 #[derive(Clone, Debug, PartialEq, Eq, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Paced, Span, choice};
+use serow_document::values::{Paced, Span, choice};
 
 /// HTTP versions, and how responses share a connection.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{CacheControlRule, Count, ExpiresRule, Size};
+use serow_document::values::{CacheControlRule, Count, ExpiresRule, Size};
 
 /// Browser caching, and the cache of the server.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, ExpectedField, Span, Statuses, choice};
+use serow_document::values::{Count, ExpectedField, Span, Statuses, choice};
 
 /// Health checks and ejection of failing servers.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use serow_access_log::{Destination, DestinationError, Format, FormatError, OtherNames};
 use serow_variables::Scope;
 
-use crate::{
+use serow_document::{
     Shape,
     values::{Count, SettingValue, StatusRange, Statuses, ValueError, in_settings_file, setting_value},
 };

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{
+use serow_document::values::{
     AcmeDirectory, AcmeStore, CertificateNames, Count, DnsProviderRule, OnDemandUrl, OrderRateRule, Span, choice,
 };
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
+use serow_document::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
 
 /// Which files of a folder are served, and how.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use super::{
     access_log::{AccessLogChoice, LogFormat},
     without_options,
 };
-use crate::values::choice;
+use serow_document::values::choice;
 
 /// Access log and error log.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

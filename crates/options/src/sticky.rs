@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Span, choice};
+use serow_document::values::{Span, choice};
 
 /// Sticky sessions.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::Span;
+use serow_document::values::Span;
 
 /// Time limits for clients.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

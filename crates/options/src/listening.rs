@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Cores, Count, ListenRule, Mode, NetworkRule};
+use serow_document::values::{Cores, Count, ListenRule, Mode, NetworkRule};
 
 /// Listening sockets and worker threads.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Field, HostRule, NetworkRule, PathPrefix, Span, choice};
+use serow_document::values::{Field, HostRule, NetworkRule, PathPrefix, Span, choice};
 
 /// How requests and responses are rewritten.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
