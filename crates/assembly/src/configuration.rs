@@ -16,6 +16,7 @@ use serow_config::{
 };
 use serow_document::{Document, Place, Problems};
 use serow_limits::Bans;
+use serow_proxy::Upstream;
 use serow_variables::Scope;
 
 use crate::{
@@ -28,12 +29,13 @@ use crate::{
     descriptor_shares::Shares,
     fixed_parts::{self, FixedParts},
     fleet,
-    kept_parts::{KeptLimits, KeptParts},
+    independence::Independence,
+    kept_parts::{KeptLimits, KeptParts, Staying},
     logs::{self, Logs},
     notes,
-    proxying::Proxying,
+    proxying::{Proxying, ReadUpstreams, UpstreamsBefore},
     route_numbers::{RouteNumbers, trusted},
-    routing::Routing,
+    routing::{RoutedSites, Routing},
     scripting::Scripting,
     served_folder::ServedFolder,
     shares,
@@ -46,7 +48,7 @@ use crate::{
 pub(crate) fn of(
     tables: CheckedTables,
     (document, folder): (&Document<'_>, &Path),
-    (host, kept): (&ApplicationHost, &KeptParts),
+    (host, kept, staying): (&ApplicationHost, &KeptParts, Staying),
     problems: &Problems,
     notes: &Problems,
 ) -> Option<Configuration> {
@@ -72,7 +74,9 @@ pub(crate) fn of(
     let written_maps = format!("{maps:?}");
     let (wanted_files, shares) = descriptors(&general, &sites);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
-    let note_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
+    let total = staying.sites.total();
+    let read_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
+    let note_attempts = read_attempts || total.reading_attempts > 0;
     let (bodies, trust) =
         (BodyLimits::set(&mut general.limits, &sites, kept.largest_body), general.listening.trust.clone());
     let mut fixed = FixedParts {
@@ -81,7 +85,7 @@ pub(crate) fn of(
         largest_body: bodies.largest(),
         general: fixed_parts::general(&general),
         scarce: (shares.cached_files < wanted_files).then_some(shares),
-        has_proxy: sites.iter().any(SiteTable::has_proxy),
+        has_proxy: total.proxying > 0 || sites.iter().any(SiteTable::has_proxy),
         has_cgi: sites.iter().any(SiteTable::has_cgi),
         files: fixed_parts::files(redis.as_ref(), &general, folder),
         notes_attempts: note_attempts,
@@ -96,9 +100,15 @@ pub(crate) fn of(
     let mut server = ServerSettings::for_sites(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
     let has_cgi = sites.iter().any(SiteTable::has_cgi);
-    let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
+    let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum::<usize>());
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
-    let proxying = Proxying::new(upstreams, folder, (&trust, note_attempts), &kept.upstreams, problems);
+    let before = UpstreamsBefore { kept: &kept.upstreams, staying: &staying.upstreams };
+    let proxying = Proxying::new(upstreams, folder, (&trust, note_attempts), before, problems);
+    let may_stay = listeners.own.is_empty() && scripts.script.is_none() && !numbers.are_needed();
+    let independence = match may_stay {
+        true => Independence::of_sites(&sites, folder, &staying.sites),
+        false => Independence::none(sites.len(), &staying.sites),
+    };
     let (threads, grace, bans) = for_handlers(server.as_mut(), kept);
     let fleet = redis.map(|redis| kept.fleet.clone().or_else(|| fleet::of(redis, folder, problems)));
     let parts = AccessParts::new(fleet.as_ref(), &proxying, trusted(&trust), bans, has_client_authorities);
@@ -130,7 +140,20 @@ pub(crate) fn of(
         trust: &trust,
         problems,
     };
-    let site = scripting.around(routing.handler(sites)?)?;
+    let RoutedSites { together, independent } = routing.sites(sites, &independence)?;
+    let uses: Vec<_> = independent.iter().map(|site| site.upstreams.clone()).collect();
+    let mut stay = staying.sites;
+    // Those that stay would not have the hosts, or the upstreams.
+    let is_kept = |(name, upstream): (&str, &Upstream)| {
+        kept.upstreams.named.get(name).is_some_and(|kept| kept.upstream.identity() == upstream.identity())
+    };
+    if !stay.is_empty() && !(may_stay && proxying.named().all(is_kept)) {
+        return None;
+    }
+    for site in independent {
+        stay.add(site).ok()?;
+    }
+    let site = scripting.around(stay.around(together))?;
     note_clients(server.as_mut(), &numbers, &access);
     let server = server?;
     let logs = LogRules { otherwise: Arc::clone(&root_logs.rules), of_routes: numbers.logs(&root_logs.rules) };
@@ -139,7 +162,11 @@ pub(crate) fn of(
     let kept_limits = KeptLimits { maps: written_maps, limits: access.kept_limits() };
     // Before the upstreams, which it refers to.
     let access = access.into_control();
-    let (written_upstreams, caching) = (proxying.into_upstreams(), caching.into_store());
+    let (caching, ReadUpstreams { named, nameless, used, made }) = (caching.into_store(), proxying.into_upstreams());
+    let mut upstreams = staying.upstreams;
+    upstreams.add_nameless(&nameless, &uses, used);
+    upstreams.named = named;
+    let all_upstreams = upstreams.all();
     let applications = applications.into_applications();
     fixed.logs = logs.clone();
     fixed.counted_routes.clone_from(&counted_routes);
@@ -148,7 +175,8 @@ pub(crate) fn of(
     fixed.asks_providers = !access.logins.is_empty() || !access.remote_keys.is_empty();
     fixed.applications = applications.iter().map(|application| application.name().to_owned()).collect();
     let kept = KeptParts {
-        upstreams: written_upstreams.clone(),
+        upstreams,
+        sites: stay,
         limits: kept_limits,
         cache: caching.clone(),
         fleet: access.fleet.clone(),
@@ -163,13 +191,14 @@ pub(crate) fn of(
         renewed_files,
         counted_routes,
         access,
-        upstreams: written_upstreams.into_iter().map(|(_, upstream)| upstream).collect(),
+        upstreams: all_upstreams,
+        made_upstreams: made,
         applications,
         has_cgi,
         mirrors: mirrors.into_inner(),
         cache: caching,
-        sites: site_count,
-        routes: route_count,
+        sites: site_count + total.sites,
+        routes: route_count + total.routes,
         account: account?,
         folders,
         sandbox: sandbox.sandbox,
@@ -221,7 +250,7 @@ fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
 
 /// Whether fields of responses may name the attempts on upstream servers. Where a text only looks like it, they are noted in
 /// vain.
-fn fields_read_attempts(sites: &[SiteTable]) -> bool {
+pub(crate) fn fields_read_attempts(sites: &[SiteTable]) -> bool {
     let reads = |headers: &BTreeMap<String, String>, rules: &HeaderRuleSettings| {
         let values = rules.response_headers.iter().filter_map(|rule| rule.value.as_ref());
         headers.values().chain(values).any(|text| text.to_ascii_lowercase().contains("upstream_"))

@@ -2,16 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serow_document::Sources;
 use serow_fleet::Fleet;
 use serow_limits::Bans;
-use serow_proxy::Upstream;
 use serow_site::{CacheStore, RateLimit, RefusedAddresses};
+
+use crate::{independent_sites::IndependentSites, kept_upstreams::KeptUpstreams};
 
 /// The parts of a configuration that serves, for one that takes its place in the same process: there, what is written alike is
 /// the same part, with its connections, contents and counts.
 #[derive(Clone, Default)]
 pub struct KeptParts {
-    pub(crate) upstreams: Vec<(WrittenUpstream, Upstream)>,
+    pub(crate) upstreams: KeptUpstreams,
+    pub(crate) sites: IndependentSites,
     /// The limits by their names, and the maps that their keys may name.
     pub(crate) limits: KeptLimits,
     pub(crate) cache: Option<CacheStore>,
@@ -36,9 +39,27 @@ pub(crate) struct KeptLimit {
     pub(crate) limit: Arc<RateLimit>,
 }
 
-/// An upstream as it is written: those that are written alike are the same one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct WrittenUpstream(pub(crate) String);
+/// The sites that stay when other settings are read, and are not read for that, and their upstreams.
+#[derive(Default)]
+pub(crate) struct Staying {
+    pub(crate) sites: IndependentSites,
+    pub(crate) upstreams: KeptUpstreams,
+}
+
+impl Staying {
+    /// No site stays in these settings.
+    pub(crate) fn none_of(sources: &Sources) -> Self {
+        Self { sites: IndependentSites::none_of(sources), upstreams: KeptUpstreams::default() }
+    }
+}
+
+impl KeptParts {
+    /// What stays in these settings, and the rest of them, which is to be read; nothing if all of them are.
+    pub(crate) fn staying(&self, sources: &Sources) -> Option<(Staying, Sources)> {
+        let (sites, read, released) = self.sites.staying(sources)?;
+        Some((Staying { sites, upstreams: self.upstreams.of_staying(&released) }, read))
+    }
+}
 
 impl KeptLimits {
     /// Those with keys of the same meaning.

@@ -7,7 +7,7 @@
 //! | the root: server, listeners, TLS, certificates, account | `server.rs`, `tls.rs`, `acme.rs`, `account.rs` |
 //! | handlers: folders, upstreams, applications | `folder.rs`, `upstream.rs`, `proxy.rs`, `application.rs`, `bridged.rs`, `program.rs`, `php.rs` |
 //! | sites and routes, with the phases around their content | `routing.rs`, `routing/`, `policies.rs`, `access.rs`, `caching.rs` |
-//! | other settings for a server that serves: what goes on, and what needs another process | `kept_parts.rs`, `fixed_parts.rs` |
+//! | other settings for a server that serves: what goes on, what is not even read again, and what needs another process | `kept_parts.rs`, `kept_upstreams.rs`, `independence.rs`, `independent_sites.rs`, `fixed_parts.rs` |
 //! | access logs, and which routes are counted | `logs.rs`, `route_numbers.rs` |
 //!
 //! The crate [`serow_config`] reads the tables. Problems that only the parts can find (a file that is missing, a route behind
@@ -31,8 +31,11 @@ mod fixed_parts;
 mod fleet;
 mod folder;
 mod forward_auth;
+mod independence;
+mod independent_sites;
 mod internal_roots;
 mod kept_parts;
+mod kept_upstreams;
 mod login;
 mod logs;
 #[cfg(test)]
@@ -44,6 +47,8 @@ mod process;
 mod program;
 mod proxy;
 mod proxying;
+#[cfg(test)]
+mod random_changes;
 mod rewriting;
 mod route_numbers;
 mod routing;
@@ -70,6 +75,8 @@ use serow_config::{
 use serow_document::{Disk, Fault, Problems, Sources, file};
 use serow_proxy::Upstream;
 use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Sites};
+
+use self::kept_parts::Staying;
 
 pub use self::{
     account::Account,
@@ -101,6 +108,8 @@ pub struct Configuration {
     pub counted_routes: Option<Vec<CountedRoute>>,
     /// Its upstreams.
     pub upstreams: Vec<Upstream>,
+    /// Those of them that the settings before, if there were any, did not have.
+    pub made_upstreams: Vec<Upstream>,
     /// Its applications.
     pub applications: Vec<Application>,
     /// Whether requests run CGI programs.
@@ -141,7 +150,8 @@ pub struct Configuration {
 /// The file cannot be read, or it has errors; all of them are reported.
 pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
-    of_sources(path, &gather(path, text, &mut Disk)?, host, &KeptParts::default())
+    let sources = gather(path, text, &mut Disk)?;
+    of_sources(path, &sources, host, (&KeptParts::default(), Staying::none_of(&sources)))
 }
 
 /// As [`read`], for the bytes of a file that was at this path, or a bundle of it ([`serow_config::bundle`]).
@@ -164,7 +174,13 @@ pub fn following(
     host: &ApplicationHost,
     kept: &KeptParts,
 ) -> Result<Configuration, ConfigurationError> {
-    of_sources(path, &gather_bundle(path, bytes)?, host, kept)
+    let sources = gather_bundle(path, bytes)?;
+    // Where sites are wrong, or contradict those that stay, all are read, for an error about all of them.
+    let changed = kept.staying(&sources).map(|(staying, read)| of_sources(path, &read, host, (kept, staying)));
+    if let Some(Ok(configuration)) = changed {
+        return Ok(configuration);
+    }
+    of_sources(path, &sources, host, (kept, Staying::none_of(&sources)))
 }
 
 /// Checks the settings of a file, and nothing that only the parts of a server can find.
@@ -205,7 +221,7 @@ pub fn faults(path: &Path, text: String, host: &ApplicationHost) -> Result<Fault
     let sources = gather(path, text, &mut Disk)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     // All that is wrong with settings keeps the parts from being made: where these are there, nothing is read again.
-    let Err(mut of_parts) = assemble(&sources, folder, host, &KeptParts::default()) else {
+    let Err(mut of_parts) = assemble(&sources, folder, host, (&KeptParts::default(), Staying::default())) else {
         return Ok(Faults::default());
     };
     let of_settings = faults_of_settings(&sources, folder);
@@ -217,10 +233,10 @@ fn of_sources(
     path: &Path,
     sources: &Sources,
     host: &ApplicationHost,
-    kept: &KeptParts,
+    before: (&KeptParts, Staying),
 ) -> Result<Configuration, ConfigurationError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    assemble(sources, folder, host, kept).map_err(|faults| ConfigurationError::of_faults(sources, &faults))
+    assemble(sources, folder, host, before).map_err(|faults| ConfigurationError::of_faults(sources, &faults))
 }
 
 /// Makes the parts that these texts describe, where paths are relative to the folder.
@@ -228,11 +244,11 @@ fn assemble(
     sources: &Sources,
     folder: &Path,
     host: &ApplicationHost,
-    kept: &KeptParts,
+    (kept, staying): (&KeptParts, Staying),
 ) -> Result<Configuration, Vec<Fault>> {
     with_tables(sources, folder, |tables, document, problems| {
         let notes = Problems::default();
-        let configuration = configuration::of(tables, (document, folder), (host, kept), problems, &notes)?;
+        let configuration = configuration::of(tables, (document, folder), (host, kept, staying), problems, &notes)?;
         let notes = notes.faults(document).iter().map(|fault| sources.line(fault)).collect();
         Some(Configuration { notes, ..configuration })
     })

@@ -2,7 +2,7 @@
 //! more with arbitrary bytes changed, of which nobody knows beforehand whether they are.
 
 mod entries;
-mod random;
+pub(crate) mod random;
 mod wrong;
 
 use std::{
@@ -17,7 +17,7 @@ use serow_document::{Fault, Sources};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use crate::{ApplicationHost, KeptParts, assemble};
+use crate::{ApplicationHost, KeptParts, assemble, kept_parts::Staying};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [
@@ -90,7 +90,13 @@ fn the_examples_are_right() {
     let folder = surroundings();
     for text in EXAMPLES {
         assert!(
-            assemble(&sources(text), folder.path(), &ApplicationHost::default(), &KeptParts::default()).is_ok(),
+            assemble(
+                &sources(text),
+                folder.path(),
+                &ApplicationHost::default(),
+                (&KeptParts::default(), Staying::default())
+            )
+            .is_ok(),
             "{text}"
         );
     }
@@ -107,7 +113,12 @@ fn files_made_wrong_are_refused() {
         let (name, make_wrong) = WAYS[way];
         // Not every file can be made wrong in every way.
         let Some(wrong) = make_wrong(text, &mut random) else { continue };
-        match assemble(&sources(&wrong), folder.path(), &ApplicationHost::default(), &KeptParts::default()) {
+        match assemble(
+            &sources(&wrong),
+            folder.path(),
+            &ApplicationHost::default(),
+            (&KeptParts::default(), Staying::default()),
+        ) {
             Ok(_) => panic!("accepted, though {name}:\n{wrong}"),
             Err(faults) => assert_shown(&faults, &wrong),
         }
@@ -130,7 +141,12 @@ fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
             refused += 1;
             continue;
         };
-        match assemble(&sources(&text), folder.path(), &ApplicationHost::default(), &KeptParts::default()) {
+        match assemble(
+            &sources(&text),
+            folder.path(),
+            &ApplicationHost::default(),
+            (&KeptParts::default(), Staying::default()),
+        ) {
             Ok(_) => {
                 assert_means_the_same(&text, folder.path());
                 accepted += 1;
@@ -150,5 +166,9 @@ fn assert_means_the_same(text: &str, folder: &Path) {
     let explain = |text: &str| root_table(&sources(text)).map(|table| explanation(&table));
     let once = explain(text).expect("it was accepted");
     assert_eq!(explain(&once).as_ref(), Ok(&once), "{text}");
-    assert!(assemble(&sources(&once), folder, &ApplicationHost::default(), &KeptParts::default()).is_ok(), "{once}");
+    assert!(
+        assemble(&sources(&once), folder, &ApplicationHost::default(), (&KeptParts::default(), Staying::default()))
+            .is_ok(),
+        "{once}"
+    );
 }

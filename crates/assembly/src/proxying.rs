@@ -2,8 +2,9 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -23,7 +24,12 @@ use serow_document::{Place, Problem, Problems, names::near};
 use serow_proxy::{CgiProtocol, CheckKind, ForwardingSettings, Network, Protocol, Proxy, Upstream};
 use serow_variables::Scope;
 
-use crate::{cgi_variables::cgi_variables, forwarding_settings, kept_parts::WrittenUpstream, upstream_settings};
+use crate::{
+    cgi_variables::cgi_variables,
+    forwarding_settings,
+    kept_upstreams::{KeptUpstreams, WrittenUpstream},
+    upstream_settings,
+};
 
 /// Which variables the texts of a proxy may name.
 #[derive(Clone, Copy)]
@@ -62,20 +68,34 @@ pub(crate) struct Proxying<'a> {
     note_attempts: bool,
     /// The names that there are, also of upstreams with which something is wrong.
     names: BTreeSet<String>,
-    named: BTreeMap<String, (WrittenUpstream, Upstream)>,
-    /// Those that there are already.
-    kept: HashMap<&'a WrittenUpstream, &'a Upstream>,
+    named: BTreeMap<Arc<str>, WrittenUpstream>,
+    upstreams: UpstreamsBefore<'a>,
+    /// Those that there were not.
+    made: RefCell<Vec<Upstream>>,
     /// The files of the certificates that servers are shown.
     renewed_files: Vec<PathBuf>,
     /// The upstreams that routes define themselves, by their servers.
-    nameless: RefCell<BTreeMap<String, NamelessUpstream>>,
+    nameless: RefCell<BTreeMap<Arc<str>, WrittenUpstream>>,
+    /// Those of the latter that were used since they were last taken from here.
+    used: RefCell<BTreeSet<Arc<str>>>,
 }
 
-/// An upstream that routes define by its servers.
-struct NamelessUpstream {
-    servers: Vec<ServerRule>,
-    written: WrittenUpstream,
-    upstream: Upstream,
+/// The upstreams that there are already.
+#[derive(Clone, Copy)]
+pub(crate) struct UpstreamsBefore<'a> {
+    pub(crate) kept: &'a KeptUpstreams,
+    /// Those of sites that stay, and are not read.
+    pub(crate) staying: &'a KeptUpstreams,
+}
+
+/// The upstreams of settings that were read.
+pub(crate) struct ReadUpstreams {
+    pub(crate) named: BTreeMap<Arc<str>, WrittenUpstream>,
+    pub(crate) nameless: BTreeMap<Arc<str>, WrittenUpstream>,
+    /// Those without a name that are used by others than independent sites.
+    pub(crate) used: BTreeSet<Arc<str>>,
+    /// Those that there were not.
+    pub(crate) made: Vec<Upstream>,
 }
 
 impl<'a> Proxying<'a> {
@@ -84,12 +104,24 @@ impl<'a> Proxying<'a> {
         tables: Vec<UpstreamTable>,
         folder: &'a Path,
         (trust, note_attempts): (&'a [NetworkRule], bool),
-        kept: &'a [(WrittenUpstream, Upstream)],
+        upstreams: UpstreamsBefore<'a>,
         problems: &'a Problems,
     ) -> Self {
-        let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
-        let (renewed_files, kept) = (Vec::new(), kept.iter().map(|(written, upstream)| (written, upstream)).collect());
-        let mut proxying = Self { problems, folder, trust, note_attempts, names, named, kept, renewed_files, nameless };
+        let (names, named, nameless, used) = Default::default();
+        let (renewed_files, made) = Default::default();
+        let mut proxying = Self {
+            problems,
+            folder,
+            trust,
+            note_attempts,
+            names,
+            named,
+            upstreams,
+            made,
+            renewed_files,
+            nameless,
+            used,
+        };
         for table in tables {
             proxying.add(table);
         }
@@ -108,18 +140,25 @@ impl<'a> Proxying<'a> {
             let text = format!("there is an upstream {name:?} already: write another name");
             self.problems.add(Problem::of_value(place.key("name"), text));
         }
-        let written = WrittenUpstream(format!("{name:?} {servers:?} {protocol:?} {arguments:?}"));
+        let written = format!("{name:?} {servers:?} {protocol:?} {arguments:?}");
         // Files may have changed since they were read.
-        let kept = self.kept.get(&written).filter(|_| !reads_files(&arguments.tls)).copied();
+        let kept = self.upstreams.kept.named(&name, &written).filter(|_| !reads_files(&arguments.tls));
         match upstream_settings(name.clone(), &servers, arguments) {
             Ok(settings) => {
                 if let Some(settings) = self.speaking_protocol(settings, protocol, &place) {
-                    let upstream = kept.cloned().unwrap_or_else(|| Upstream::new(settings));
-                    self.named.insert(name, (written, upstream));
+                    let upstream = kept.cloned().unwrap_or_else(|| self.made(settings));
+                    self.named.insert(name.into(), WrittenUpstream { written: written.into(), upstream });
                 }
             }
             Err(found) => self.problems.add(found.problem(&place)),
         }
+    }
+
+    /// A new upstream.
+    fn made(&self, settings: serow_proxy::UpstreamSettings) -> Upstream {
+        let upstream = Upstream::new(settings);
+        self.made.borrow_mut().push(upstream.clone());
+        upstream
     }
 
     /// An upstream whose servers speak this protocol; nothing where other settings are of no effect with it.
@@ -228,7 +267,7 @@ impl<'a> Proxying<'a> {
                 let text = "either `upstream` or `servers`: leave one out";
                 noted(Problem::of_key(place.key("servers"), text))
             }
-            Some(name) if self.names.contains(&name) => self.named.get(&name).map(|(_, upstream)| upstream.clone()),
+            Some(name) if self.names.contains(&name) => self.named.get(&*name).map(|named| named.upstream.clone()),
             Some(name) => noted(Problem::of_value(place.key("upstream"), self.unknown(&name))),
             None if servers.is_empty() => {
                 let text = "there are no servers: write `upstream` with the name of an [[upstream]], or `servers`";
@@ -243,8 +282,8 @@ impl<'a> Proxying<'a> {
     }
 
     /// The upstreams by their names.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&String, &Upstream)> {
-        self.named.iter().map(|(name, (_, upstream))| (name, upstream))
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Upstream)> {
+        self.named.iter().map(|(name, named)| (&**name, &named.upstream))
     }
 
     /// The proxy that sends copies of requests to an upstream, or to a server without one; nothing where something is
@@ -297,23 +336,40 @@ impl<'a> Proxying<'a> {
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         let addresses: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
         let name = addresses.join("+");
+        let written = format!("{servers:?} {protocol:?}");
         let mut nameless = self.nameless.borrow_mut();
-        if let Some(NamelessUpstream { servers: others, upstream, .. }) = nameless.get(&name) {
+        let is_other = nameless.get(&*name).or_else(|| self.upstreams.staying.nameless(&name));
+        if is_other.is_some_and(|known| *known.written != *written) {
             let text =
                 "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
-            return if *others == servers && upstream.settings().cgi_protocol == protocol {
-                Ok(upstream.clone())
-            } else {
-                Err(SettingError::new("servers", text))
-            };
+            return Err(SettingError::new("servers", text));
+        }
+        let name: Arc<str> = name.into();
+        self.used.borrow_mut().insert(Arc::clone(&name));
+        if let Some(known) = nameless.get(&name) {
+            return Ok(known.upstream.clone());
         }
         let usual: UpstreamOptions = without_options();
-        let settings = upstream_settings(name.clone(), &servers, usual)?;
-        let written = WrittenUpstream(format!("{servers:?} {protocol:?}"));
-        let new = || Upstream::new(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings });
-        let upstream = self.kept.get(&written).copied().cloned().unwrap_or_else(new);
-        nameless.insert(name, NamelessUpstream { servers, written, upstream: upstream.clone() });
+        let settings = upstream_settings(name.to_string(), &servers, usual)?;
+        let kept = self.upstreams.kept.nameless(&name).filter(|kept| *kept.written == *written).cloned();
+        let new = || WrittenUpstream {
+            written: written.into(),
+            upstream: self.made(serow_proxy::UpstreamSettings { cgi_protocol: protocol, ..settings }),
+        };
+        let is = kept.unwrap_or_else(new);
+        let upstream = is.upstream.clone();
+        nameless.insert(name, is);
         Ok(upstream)
+    }
+
+    /// Takes the upstreams without a name that were used since the last call.
+    pub(crate) fn take_used(&self) -> BTreeSet<Arc<str>> {
+        self.used.take()
+    }
+
+    /// Notes that these are used as well.
+    pub(crate) fn add_used(&self, used: BTreeSet<Arc<str>>) {
+        self.used.borrow_mut().extend(used);
     }
 
     /// The error about a name that no upstream has.
@@ -333,11 +389,14 @@ impl<'a> Proxying<'a> {
         self.renewed_files.clone()
     }
 
-    /// All of them, with how they are written.
-    pub(crate) fn into_upstreams(self) -> Vec<(WrittenUpstream, Upstream)> {
-        let nameless = self.nameless.into_inner().into_values();
-        let nameless = nameless.map(|NamelessUpstream { written, upstream, .. }| (written, upstream));
-        self.named.into_values().chain(nameless).collect()
+    /// All of them.
+    pub(crate) fn into_upstreams(self) -> ReadUpstreams {
+        ReadUpstreams {
+            named: self.named,
+            nameless: self.nameless.into_inner(),
+            used: self.used.into_inner(),
+            made: self.made.into_inner(),
+        }
     }
 }
 

@@ -45,6 +45,11 @@ impl RouteNumbers {
         Self { are_needed, routes: RefCell::default(), count, others: RefCell::default() }
     }
 
+    /// Whether anything needs the numbers.
+    pub(crate) fn are_needed(&self) -> bool {
+        self.are_needed
+    }
+
     /// The number of a route with this action, and what it notes.
     pub(crate) fn mark<H>(&self, route: NumberedRoute, action: &Action<H>) -> Option<RouteMark> {
         let has_captures = route.logs.reads_captures();

@@ -6,7 +6,7 @@ mod folder;
 mod php;
 mod route;
 
-use std::{cell::RefCell, path::Path, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, path::Path, rc::Rc, sync::Arc};
 
 use serow_config::{
     routing::{
@@ -21,10 +21,8 @@ use serow_config::{
     values::NetworkRule,
 };
 use serow_document::{Problem, Problems};
-use serow_router::{Action, Route, Router, Site};
-use serow_site::{
-    Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, SitePolicies, Sites,
-};
+use serow_router::{Action, Route, Router, Site, check_hosts};
+use serow_site::{Content, InternalRoutes, Mirror, PhaseSettings, RouteHandler, RoutePolicy, Scripts, Sites};
 use serow_variables::Scope;
 
 use self::route::SiteOfRoute;
@@ -35,13 +33,15 @@ use crate::{
     caching::Caching,
     dav_scopes::DavScopes,
     descriptor_shares::Shares,
+    independence::Independence,
+    independent_sites::ReadSite,
     internal_roots,
     logs::{Logs, PlacedLogs, capture_names},
     policies::Policies,
     proxying::{ProxyScopes, Proxying},
     route_numbers::{NumberedRoute, RouteNumbers, trusted},
     scripting::Scripting,
-    site_listeners::site_by_address,
+    site_listeners::{SiteParts, site_by_address, site_of_found_host},
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -72,22 +72,62 @@ pub(crate) struct Routing<'a> {
     pub(crate) problems: &'a Problems,
 }
 
+/// The handlers of sites.
+pub(crate) struct RoutedSites {
+    /// That of all sites that are not independent.
+    pub(crate) together: Sites,
+    pub(crate) independent: Vec<ReadSite>,
+}
+
 impl Routing<'_> {
-    /// The handler of all sites; nothing where something is wrong.
-    pub(crate) fn handler(&self, table: Vec<SiteTable>) -> Option<Sites> {
+    /// The handlers of all sites, where some are independent of the others; nothing where something is wrong.
+    pub(crate) fn sites(&self, table: Vec<SiteTable>, independence: &Independence<'_>) -> Option<RoutedSites> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let scripts: Vec<Option<Scripts>> =
             table.iter().map(|site| self.scripting.before_routes(site.settings.script.as_ref(), &site.place)).collect();
         let have_pages: Vec<bool> = table.iter().map(error_routes::has_any).collect();
         let numbered = table.into_iter().zip(&places).enumerate();
-        let sites: Vec<_> = numbered.map(|(number, (site, places))| self.site(site, (number, places))).collect();
-        let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
+        let read: Vec<_> = numbered.map(|(number, (site, places))| self.read(site, (number, places))).collect();
+        let read = read.into_iter().collect::<Option<Vec<_>>>()?;
         let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
-        let (sites, policies): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
-        let policies = (&SitePolicies::new(policies), &have_pages[..]);
-        let handler = site_by_address(self.listeners, sites, policies, &scripts, &trusted(self.trust));
-        self.noted(handler.map_err(|error| of_router(error, &places)))
+        let (sites, others): (Vec<_>, Vec<_>) =
+            read.into_iter().map(|(site, policy, upstreams)| (site, (policy, upstreams))).unzip();
+        self.noted(check_hosts(&sites).map_err(|error| of_router(error, &places)))?;
+        let (mut independent, mut together, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+        let properties = scripts.into_iter().zip(have_pages).zip(others);
+        for (number, (site, ((scripts, has_pages), (policy, upstreams)))) in
+            sites.into_iter().zip(properties).enumerate()
+        {
+            let hosts = site.hosts.clone();
+            let parts = SiteParts { site, policy, scripts, has_pages };
+            let Some((text, facts)) = independence.of(number) else {
+                self.proxying.add_used(upstreams);
+                together.push(parts);
+                numbers.push(number);
+                continue;
+            };
+            let site = site_of_found_host(parts, &trusted(self.trust));
+            let site = self.noted(site.map_err(|error| of_router(error.of_some(&[number]), &places)))?;
+            independent.push(ReadSite { text, hosts, site, facts, upstreams });
+        }
+        let elsewhere = independence.hosts_elsewhere();
+        let handler = site_by_address(self.listeners, together, &elsewhere, &trusted(self.trust));
+        let handler = handler.map_err(|error| of_router(error.of_some(&numbers), &places));
+        Some(RoutedSites { together: self.noted(handler)?, independent })
+    }
+
+    /// A site, and the upstreams without a name that it uses.
+    fn read(
+        &self,
+        site: SiteTable,
+        numbered: (usize, &SitePlaces),
+    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>, BTreeSet<Arc<str>>)> {
+        let of_others = self.proxying.take_used();
+        let read = self.site(site, numbered);
+        let upstreams = self.proxying.take_used();
+        self.proxying.add_used(of_others);
+        read.map(|(site, policy)| (site, policy, upstreams))
     }
 
     fn site(

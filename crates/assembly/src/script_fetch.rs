@@ -32,8 +32,8 @@ impl ScriptServers {
     /// # Errors
     ///
     /// None that depends on the arguments.
-    pub fn new<'a>(upstreams: impl Iterator<Item = (&'a String, &'a Upstream)>) -> Result<Self, SettingError> {
-        let named = upstreams.map(|(name, upstream)| Ok((name.clone(), proxy(upstream.clone())?)));
+    pub fn new<'a>(upstreams: impl Iterator<Item = (&'a str, &'a Upstream)>) -> Result<Self, SettingError> {
+        let named = upstreams.map(|(name, upstream)| Ok((name.to_owned(), proxy(upstream.clone())?)));
         Ok(Self { named: named.collect::<Result<_, SettingError>>()?, by_origin: Mutex::default() })
     }
 

@@ -102,7 +102,7 @@ fn hosts_only(configuration: &Configuration) -> Option<String> {
     if listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
         return None;
     }
-    let hosts = listeners.iter().find_map(|listener| match &listener.address {
+    let (hosts, _) = listeners.iter().find_map(|listener| match &listener.address {
         Address::Tcp(address) => configuration.site.hosts_in_place_of("localhost", Some(*address)),
         Address::Unix(_) | Address::Descriptor(_) => None,
     })?;

@@ -81,7 +81,7 @@ impl<'a> Asked<'a> {
         let addresses: Vec<_> = addresses.collect();
         let reached = addresses.iter().find(|address| Some(address.port()) == self.port()).or(addresses.first());
         if !headers.contains(KnownHeader::Host) {
-            let hosts = configuration.site.hosts_in_place_of("localhost", reached.copied()).unwrap_or_default();
+            let (hosts, _) = configuration.site.hosts_in_place_of("localhost", reached.copied()).unwrap_or_default();
             let host = self.authority.or(hosts.first().copied()).unwrap_or("localhost").trim_start_matches("*.");
             headers.append(KnownHeader::Host, host).map_err(|_| format!("--request: {host:?} is not a host"))?;
         }

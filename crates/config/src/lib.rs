@@ -10,6 +10,7 @@
 //! | paths are relative to the folder of the file | `paths.rs` |
 //! | settings that mean nothing, alone or together | `checks.rs`, `checks/`, `setting_error.rs` |
 //! | sites and routes as the router needs them | `routing.rs`, `routing/` |
+//! | the texts of sites, and the settings with some of the sites only | `site_texts.rs` |
 //! | listeners of the root, and addresses of single sites | `listeners.rs`, `site_addresses.rs` |
 //! | the schema for editors, and the reference | [`Shape`], `schema.rs`, `schema/reference.rs` |
 //! | the file without comments and defaults | `explanation.rs` |
@@ -32,6 +33,7 @@ pub mod routing;
 mod schema;
 mod setting_error;
 pub mod site_addresses;
+pub mod site_texts;
 pub mod tables;
 
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.

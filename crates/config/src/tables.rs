@@ -12,6 +12,7 @@ pub mod error_pages;
 pub mod forward_auth;
 pub mod handlers;
 pub mod header_rules;
+mod independence;
 pub mod jwt;
 pub mod kinds;
 pub mod login;

@@ -8,6 +8,7 @@
 //! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
 //! | from a place to a line of a file: the span in the text, the file that has it, the line | `document.rs`, `sources.rs`, `lines.rs`, `fault.rs`, `excerpt.rs` |
 //! | `${NAME}` of the environment in it | `environment.rs` |
+//! | the texts of single tables, to find those that have changed | `table_texts.rs` |
 //! | the values at the root, to compare two files | `settings_values.rs` |
 //! | the tree as types, by serde | `deserializer.rs` |
 //! | addresses, sizes, times, names and rules: types that are read from text | `values.rs`, `values/` |
@@ -40,6 +41,7 @@ mod settings_values;
 pub mod shape;
 mod sources;
 mod syntax;
+mod table_texts;
 mod toml_keys;
 pub mod values;
 
@@ -55,5 +57,6 @@ pub use self::{
     settings_values::SettingsValues,
     shape::Shape,
     sources::Sources,
+    table_texts::{TableTexts, TextKind, TextPart},
     toml_keys::WrittenKeys,
 };

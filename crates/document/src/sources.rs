@@ -41,6 +41,11 @@ impl Sources {
         self.texts.iter().map(|source| (source.text.as_str(), source.start))
     }
 
+    /// All texts, the settings file first, with the paths as they are shown.
+    pub fn named_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|source| (source.name.as_str(), source.text.as_str()))
+    }
+
     /// How many bytes they have together.
     pub fn length(&self) -> usize {
         self.texts.iter().map(|source| source.text.len()).sum()

@@ -37,6 +37,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | the host selects the site; without one, the response is 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
+//! | sites that others replace one by one are found in a table | `host_table.rs` |
 //! | the path is cleaned; an invalid path gets 400 | the crate `serow-variables` |
 //! | an index leaves out routes whose paths cannot match | `route_index.rs` |
 //! | the first route that matches handles it; if none matches, the response is 404, or 405 with Allow if only the method does not match | `routes.rs` |
@@ -85,6 +86,7 @@ mod header_rule;
 mod host_name;
 mod host_pattern;
 mod host_patterns;
+mod host_table;
 mod marked;
 mod methods;
 mod networks;
@@ -115,6 +117,7 @@ pub use self::{
     header_rule::{HeaderOperation, HeaderRule, RuleSubject},
     host_pattern::{HostPattern, InvalidHost},
     host_patterns::HostPatterns,
+    host_table::HostTable,
     methods::{InvalidMethod, Methods},
     networks::Networks,
     path_pattern::{InvalidPath, PathPattern},
@@ -127,4 +130,6 @@ pub use self::{
     route_paths::{RoutePaths, UndecidedPaths},
     router::{Routed, Router},
     site::{Action, Route, RouteMark, Site},
+    site_index::check_hosts,
+    table::HostsElsewhere,
 };

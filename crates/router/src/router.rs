@@ -9,7 +9,7 @@ use crate::{
     header_changes::HeaderChanges,
     routes::Kept,
     site::Site,
-    table::{Decision, Table},
+    table::{Decision, HostsElsewhere, Table},
 };
 
 /// A [`Handler`] that gives each request to the route that fits it: see [the crate](crate).
@@ -41,6 +41,31 @@ impl<H> Router<H> {
     pub fn of_internal(sites: Vec<Site<H>>) -> Result<Self, RouterError> {
         let (table, kept) = Table::new(sites, true)?;
         Ok(Self { table: Arc::new(table), kept })
+    }
+
+    /// A router for one site, whose requests are found by their hosts before.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::new`]; the number of the site is 0.
+    pub fn of_found_host(site: Site<H>) -> Result<Self, RouterError> {
+        let (table, kept) = Table::of_found_host(site)?;
+        Ok(Self { table: Arc::new(table), kept })
+    }
+
+    /// Names hosts whose requests come elsewhere, for those who look for theirs. Call it before the router is cloned.
+    #[must_use]
+    pub fn with_hosts_elsewhere(mut self, hosts: HostsElsewhere) -> Self {
+        if let Some(table) = Arc::get_mut(&mut self.table) {
+            table.hosts_elsewhere = hosts;
+        }
+        self
+    }
+
+    /// Hosts whose requests come elsewhere.
+    #[must_use]
+    pub fn hosts_elsewhere(&self) -> &HostsElsewhere {
+        &self.table.hosts_elsewhere
     }
 
     /// Trusts these proxies to name the client and its scheme, for conditions and variables. Without them, the client is

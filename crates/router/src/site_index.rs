@@ -20,7 +20,21 @@ pub(crate) struct SiteIndex {
     otherwise: Option<usize>,
 }
 
+/// Checks that no two sites have the same host.
+///
+/// # Errors
+///
+/// [`RouterError::HostTwice`] or [`RouterError::WithoutHostsTwice`].
+pub fn check_hosts<H>(sites: &[Site<H>]) -> Result<(), RouterError> {
+    SiteIndex::new(sites).map(drop)
+}
+
 impl SiteIndex {
+    /// All hosts belong to the first site.
+    pub(crate) fn of_one() -> Self {
+        Self { otherwise: Some(0), ..Self::default() }
+    }
+
     pub(crate) fn new<H>(sites: &[Site<H>]) -> Result<Self, RouterError> {
         let mut index = Self::default();
         for (number, site) in sites.iter().enumerate() {

@@ -27,10 +27,21 @@ pub(crate) struct Table {
     sites: Vec<Routes>,
     /// The hosts of each site, as they are written.
     pub(crate) hosts: Vec<Vec<String>>,
+    /// Hosts that are not found here, for those who look for theirs.
+    pub(crate) hosts_elsewhere: HostsElsewhere,
     /// The proxies whose word about the client of a request is taken.
     pub(crate) trusted: TrustedProxies,
     misdirected: FixedResponse,
     not_implemented: FixedResponse,
+}
+
+/// Hosts of a server whose requests do not come to a router.
+#[derive(Clone, Debug, Default)]
+pub struct HostsElsewhere {
+    /// Some of them, as they are written.
+    pub some: Vec<String>,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// The destination of a request.
@@ -65,6 +76,15 @@ impl Table {
     /// The table, and the handlers of its routes, in their order; `is_internal` if no client reaches them by a path.
     pub(crate) fn new<H>(sites: Vec<Site<H>>, is_internal: bool) -> Result<(Self, Kept<H>), RouterError> {
         let index = SiteIndex::new(&sites)?;
+        Self::with_index(index, sites, is_internal)
+    }
+
+    /// The same for one site, whose requests were found by their hosts already.
+    pub(crate) fn of_found_host<H>(site: Site<H>) -> Result<(Self, Kept<H>), RouterError> {
+        Self::with_index(SiteIndex::of_one(), vec![site], false)
+    }
+
+    fn with_index<H>(index: SiteIndex, sites: Vec<Site<H>>, is_internal: bool) -> Result<(Self, Kept<H>), RouterError> {
         for (number, site) in sites.iter().enumerate() {
             conflicts::check(number, &site.routes)?;
         }
@@ -83,7 +103,8 @@ impl Table {
         let misdirected = FixedResponse::of(StatusCode::MISDIRECTED_REQUEST);
         let not_implemented = FixedResponse::of(StatusCode::NOT_IMPLEMENTED);
         let trusted = TrustedProxies::default();
-        Ok((Self { index, sites, hosts, trusted, misdirected, not_implemented }, kept))
+        let hosts_elsewhere = HostsElsewhere::default();
+        Ok((Self { index, sites, hosts, hosts_elsewhere, trusted, misdirected, not_implemented }, kept))
     }
 
     /// Whether requests for a host come to a site.

@@ -42,6 +42,7 @@ impl Sites {
                 None => findings.of_handler(handler, &request),
             },
             Self::ByAddress(sites) => sites.of(request.connection()).examine_into(request, findings),
+            Self::ByHost(sites) => sites.with_sites_of(request, |sites, request| sites.examine_into(request, findings)),
             Self::Scripted(scripted) => {
                 findings.add("script", "that of the root gets the request first, and is not run here");
                 scripted.sites().examine_into(request, findings);

@@ -12,7 +12,7 @@
 //! | one route; the response to a request that was routed | `route_handler.rs`, `routed_response.rs`, `chosen_route.rs` |
 //! | folder, application or proxy | `content.rs`, `application.rs` |
 //! | the phases of a request, in their order | `phases.rs` |
-//! | sites with addresses of their own | `sites_by_address.rs` |
+//! | sites with addresses of their own; sites that are exchanged one by one | `sites_by_address.rs`, `sites_by_host.rs` |
 //! | what the log says where no site or route takes a request | `refusals.rs` |
 //! | what would become of a request, in words | `examination.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
@@ -58,6 +58,7 @@ mod site_response;
 mod site_scripts;
 mod sites;
 mod sites_by_address;
+mod sites_by_host;
 mod strict_transport;
 mod to_tls;
 
@@ -90,5 +91,6 @@ pub use self::{
     site_scripts::SiteScripts,
     sites::Sites,
     sites_by_address::SitesByAddress,
+    sites_by_host::{SiteOfHosts, SitesByHost},
     to_tls::{Redirected, TlsPolicy},
 };

@@ -36,16 +36,24 @@ pub(crate) fn explained(router: &Router<RouteHandler>, request: &Request, mut re
 }
 
 impl Sites {
-    /// The first host of each site that is reached by a listener, where none of them has this host; nothing if one has it.
+    /// First hosts of the sites that are reached by a listener, and how many there are, where no site has this host; nothing if
+    /// one has it.
     #[must_use]
-    pub fn hosts_in_place_of(&self, host: &str, listener: Option<SocketAddr>) -> Option<Vec<&str>> {
+    pub fn hosts_in_place_of(&self, host: &str, listener: Option<SocketAddr>) -> Option<(Vec<&str>, usize)> {
         match self {
             Self::Single(_) | Self::Static { .. } => None,
             Self::Scripted(scripted) => scripted.sites().hosts_in_place_of(host, listener),
             Self::ByAddress(sites) => sites.reached_by(listener).hosts_in_place_of(host, listener),
+            Self::ByHost(sites) if sites.has_host(host) => None,
+            Self::ByHost(sites) => sites.others().hosts_in_place_of(host, listener),
             Self::Routed { router, .. } if router.serves(host) => None,
             Self::Routed { router, .. } => {
-                Some(router.hosts().filter_map(<[String]>::first).map(String::as_str).collect())
+                let elsewhere = router.hosts_elsewhere();
+                let first = router.hosts().filter_map(<[String]>::first).chain(&elsewhere.some);
+                let first: Vec<_> = first.map(String::as_str).collect();
+                let unnamed = elsewhere.count.saturating_sub(elsewhere.some.len());
+                let count = first.len() + unnamed;
+                Some((first, count))
             }
         }
     }
@@ -66,11 +74,13 @@ pub(crate) fn no_site(request: &Request) -> String {
 
 /// The hosts of all sites, as many as a line has room for.
 pub(crate) fn listed(router: &Router<RouteHandler>) -> String {
+    let elsewhere = router.hosts_elsewhere();
     let hosts: Vec<_> = router.hosts().flatten().map(String::as_str).collect();
-    let shown = hosts.iter().take(MAX_HOSTS).copied().collect::<Vec<_>>().join(", ");
-    match hosts.len().checked_sub(MAX_HOSTS) {
-        None | Some(0) => shown,
-        Some(more) => format!("{shown} and {more} more"),
+    let shown: Vec<_> =
+        hosts.iter().copied().chain(elsewhere.some.iter().map(String::as_str)).take(MAX_HOSTS).collect();
+    match (hosts.len() + elsewhere.count).checked_sub(shown.len()) {
+        None | Some(0) => shown.join(", "),
+        Some(more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -5,8 +5,8 @@ use serow_files::Files;
 use serow_router::Router;
 
 use crate::{
-    RouteHandler, ScriptedSites, SitePolicies, SiteScripts, SitesByAddress, chosen_route, routed_response::routed,
-    site_response::SiteResponse,
+    RouteHandler, ScriptedSites, SitePolicies, SiteScripts, SitesByAddress, SitesByHost, chosen_route,
+    routed_response::routed, site_response::SiteResponse,
 };
 
 /// All that a server serves: the handler of its requests. One site with hosts and routes is a [`serow_router::Site`].
@@ -33,6 +33,8 @@ pub enum Sites {
     },
     /// Sites with routes, some of which have addresses of their own.
     ByAddress(SitesByAddress),
+    /// Sites with routes, some of which are exchanged while the others stay.
+    ByHost(SitesByHost),
     /// One of these behind scripts.
     Scripted(ScriptedSites),
 }
@@ -47,6 +49,7 @@ impl Sites {
                 None => handler.respond(request),
             },
             Self::ByAddress(sites) => sites.of(request.connection()).respond_by_address(request),
+            Self::ByHost(sites) => sites.with_sites_of(request, Self::respond_by_address),
             Self::Scripted(scripted) => scripted.respond(request),
             Self::Routed { router, policies, scripts } => match scripts.of(router, &request) {
                 None => routed(router, policies, request),
@@ -59,6 +62,7 @@ impl Sites {
     pub(crate) fn respond_as_chosen(&self, request: Request) -> SiteResponse {
         match self {
             Self::ByAddress(sites) => sites.of(request.connection()).respond_as_chosen(request),
+            Self::ByHost(sites) => sites.with_sites_of(request, Self::respond_as_chosen),
             Self::Routed { router, policies, scripts } => match scripts.of(router, &request) {
                 None => chosen_route::routed(router, policies, request),
                 Some(of_site) => of_site.respond(router, policies, request),
@@ -75,6 +79,7 @@ impl Sites {
                 router.route(request, |_, _| None);
             }
             Self::ByAddress(sites) => sites.of(request.connection()).note_route(request),
+            Self::ByHost(sites) => sites.note_route(request),
             Self::Scripted(scripted) => scripted.sites().note_route(request),
         }
     }

@@ -1,15 +1,15 @@
 //! Numbers that look like chance and are always the same.
 
 /// Numbers that look like chance and are always the same (xorshift64*).
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below another one, which is not 0.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -17,12 +17,12 @@ impl Random {
     }
 
     /// One of several; nothing of none.
-    pub(super) fn choose<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
+    pub(crate) fn choose<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
         if choices.is_empty() { None } else { choices.get(self.below(choices.len())) }
     }
 
     /// Changes some bytes of a text in some way.
-    pub(super) fn change(&mut self, bytes: &mut Vec<u8>) {
+    pub(crate) fn change(&mut self, bytes: &mut Vec<u8>) {
         let length = bytes.len();
         if length < 2 {
             return;

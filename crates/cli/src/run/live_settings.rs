@@ -102,7 +102,8 @@ impl LiveSettings {
         let threads = threads.as_mut().ok_or("the server is stopping")?;
         self.warnings.replace(&configuration);
         let failed = |error| CommandError::system(error).message();
-        ServerCommand::apply_overrides(overrides, &configuration.upstreams);
+        // The others have had them, and later commands, since they were made.
+        ServerCommand::apply_overrides(overrides, &configuration.made_upstreams);
         threads.background_tasks.replace(configuration.upstreams.clone()).map_err(failed)?;
         threads.access.replace(&mut configuration).map_err(failed)?;
         sources.replace(configuration.upstreams, configuration.mirrors, threads.access.counts.clone());
