@@ -2,18 +2,17 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serow_message::{Request, TargetForm};
+use serow_message::{Request, StableHash, TargetForm};
 
 use crate::{
     host_name,
     host_pattern::{HostPattern, Hosts, MAX_NAME_LENGTH},
-    name_hash::NameHash,
 };
 
 /// Values of hosts that are named exactly, not by a pattern. A copy shares the names and copies the values.
 #[derive(Clone, Debug)]
 pub struct HostTable<T> {
-    named: HashMap<Arc<[u8]>, T, NameHash>,
+    named: HashMap<Arc<[u8]>, T, StableHash>,
 }
 
 impl<T> Default for HostTable<T> {
