@@ -153,6 +153,7 @@ pub(crate) fn of(
     for site in independent {
         stay.add(site).ok()?;
     }
+    stay.finish();
     let site = scripting.around(stay.around(together))?;
     note_clients(server.as_mut(), &numbers, &access);
     let server = server?;

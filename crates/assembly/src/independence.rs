@@ -27,7 +27,9 @@ impl<'s> Independence<'s> {
         let texts = staying.texts_to_read().filter(|texts| texts.len() == sites.len());
         let is_worthwhile = sites.len() + staying.total().sites >= LEAST_SITES;
         let Some(texts) = texts.filter(|_| is_worthwhile) else { return Self::none(sites.len(), staying) };
-        let of_site = |(site, text): (&SiteTable, Arc<str>)| is_independent(site, folder).then(|| (text, facts(site)));
+        let of_site = |(site, text): (&SiteTable, &Arc<str>)| {
+            is_independent(site, folder).then(|| (Arc::clone(text), facts(site)))
+        };
         let found: Vec<_> = sites.iter().zip(texts).map(of_site).collect();
         let independent = sites.iter().zip(&found).filter(|(_, found)| found.is_some());
         let hosts = independent.flat_map(|(site, _)| site.settings.hosts.iter().flatten().cloned()).collect();

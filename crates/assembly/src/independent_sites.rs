@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use serow_config::site_texts::SiteTexts;
+use serow_config::site_texts::{ChangedSites, SiteTexts};
 use serow_document::Sources;
 use serow_router::{HostPattern, HostTable, HostsElsewhere};
 use serow_site::{SiteOfHosts, Sites, SitesByHost};
@@ -19,6 +19,10 @@ pub(crate) struct IndependentSites {
     /// Nothing where the texts of sites cannot be told from one another.
     texts: Option<Arc<SiteTexts>>,
     by_text: HashMap<Arc<str>, Arc<IndependentSite>>,
+    /// The texts of the other sites.
+    dependent: HashSet<Arc<str>>,
+    /// The texts of the sites that are being read, in their order.
+    to_read: Vec<Arc<str>>,
     by_host: Arc<HostTable<Arc<SiteOfHosts>>>,
     /// What they add to properties of all sites together.
     total: SiteFacts,
@@ -61,7 +65,9 @@ pub(crate) struct SameHost;
 impl IndependentSites {
     /// No site stays in these settings.
     pub(crate) fn none_of(sources: &Sources) -> Self {
-        Self { texts: SiteTexts::of(sources, &SiteTexts::default()).map(Arc::new), ..Self::default() }
+        let texts = SiteTexts::of(sources, &SiteTexts::default()).map(Arc::new);
+        let to_read = texts.as_deref().map(|texts| texts.sites().cloned().collect()).unwrap_or_default();
+        Self { texts, to_read, ..Self::default() }
     }
 
     /// The sites that stay in these settings, with the others to read, and the upstreams of those that do not; nothing if all have
@@ -69,33 +75,48 @@ impl IndependentSites {
     pub(crate) fn staying(&self, sources: &Sources) -> Option<(Self, Sources, Vec<Arc<str>>)> {
         let before = self.texts.as_deref().filter(|_| !self.by_text.is_empty())?;
         let texts = SiteTexts::of(sources, before)?;
-        let present: HashSet<&Arc<str>> = texts.sites().collect();
-        // Of two sites with the same text, the second has the hosts of the first.
-        if !texts.differ_in_sites_only(before) || present.len() != texts.sites().count() {
+        let ChangedSites { gone, new } = texts.changes_since(before)?;
+        let is_known = |text: &Arc<str>| self.by_text.contains_key(text) || self.dependent.contains(text);
+        // The second of two sites with the same text has the hosts of the first.
+        if new.iter().any(is_known) {
             return None;
         }
         let mut staying = self.clone();
-        let mut gone: Vec<_> = self.by_text.keys().filter(|text| !present.contains(text)).collect();
-        // Settings without any site are wrong: where all of them stay, one is read again.
-        if texts.sites().all(|text| self.by_text.contains_key(text)) {
-            gone.extend(texts.sites().next());
-        }
+        let mut wanted: HashSet<Arc<str>> = std::mem::take(&mut staying.dependent).into_iter().chain(new).collect();
         let mut released = Vec::new();
-        for site in gone.into_iter().filter_map(|text| staying.by_text.remove(text)) {
-            let by_host = Arc::make_mut(&mut staying.by_host);
-            site.site.hosts().iter().for_each(|host| drop(by_host.remove(host)));
-            staying.total.remove(site.facts);
-            released.extend(site.upstreams.iter().cloned());
+        for text in gone {
+            wanted.remove(&text);
+            released.extend(staying.remove(&text));
         }
-        let read = texts.with_sites(|text| !staying.by_text.contains_key(text));
-        staying.texts = Some(Arc::new(texts));
+        if wanted.is_empty() {
+            // Settings without any site are wrong: one is read again.
+            let text = texts.sites().next()?;
+            released.extend(staying.remove(text));
+            wanted.insert(Arc::clone(text));
+        }
+        let (read, to_read) = texts.with_sites(&wanted);
+        (staying.texts, staying.to_read) = (Some(Arc::new(texts)), to_read);
         Some((staying, read, released))
     }
 
     /// The texts of the sites that do not stay, in their order; nothing where they cannot be told from one another.
-    pub(crate) fn texts_to_read(&self) -> Option<Vec<Arc<str>>> {
-        let texts = self.texts.as_deref()?.sites();
-        Some(texts.filter(|text| !self.by_text.contains_key(*text)).cloned().collect())
+    pub(crate) fn texts_to_read(&self) -> Option<&[Arc<str>]> {
+        self.texts.as_ref().map(|_| &self.to_read[..])
+    }
+
+    /// A site does not stay; the upstreams that it used.
+    fn remove(&mut self, text: &Arc<str>) -> BTreeSet<Arc<str>> {
+        let Some(site) = self.by_text.remove(text) else { return BTreeSet::new() };
+        let by_host = Arc::make_mut(&mut self.by_host);
+        site.site.hosts().iter().for_each(|host| drop(by_host.remove(host)));
+        self.total.remove(site.facts);
+        site.upstreams.clone()
+    }
+
+    /// Notes that those which were read and not added depend on others.
+    pub(crate) fn finish(&mut self) {
+        let read = std::mem::take(&mut self.to_read).into_iter();
+        self.dependent = read.filter(|text| !self.by_text.contains_key(text)).collect();
     }
 
     /// Has another site stay.

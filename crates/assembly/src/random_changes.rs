@@ -37,7 +37,7 @@ impl RandomSettings {
         self.sites.iter().for_each(|(number, kind)| main.push_str(&site(&number.to_string(), *kind)));
         let added = self.added.iter().map(|(number, kinds)| {
             let sites = kinds.iter().enumerate().map(|(place, kind)| site(&format!("{number}.{place}"), *kind));
-            (format!("{number:02}"), format!("# Added.\n{}", sites.collect::<String>()))
+            (format!("{number:02}").parse().unwrap(), format!("# Added.\n{}", sites.collect::<String>()))
         });
         serow_config::bundle(path, main.into_bytes(), added.collect())
     }
@@ -146,7 +146,7 @@ fn settings_of_which_only_changes_are_read_mean_the_same() {
     let path = folder.path().join("serow.toml");
     let host = ApplicationHost::default();
     let (mut partly, mut refused) = (0, 0);
-    for seed in 0..6 {
+    for seed in 0..4 {
         let mut random = Random::new(seed);
         let sites = (0..90).map(|number| (number, random.below(14))).filter(|(_, kind)| ![7, 8, 10].contains(kind));
         let mut settings = RandomSettings { root: 0, sites: sites.collect(), added: BTreeMap::new() };
@@ -182,7 +182,7 @@ fn settings_of_which_only_changes_are_read_mean_the_same() {
             kept = followed.kept;
         }
     }
-    assert!(partly > 100 && refused > 30, "{partly} {refused}");
+    assert!(partly > 80 && refused > 20, "{partly} {refused}");
 }
 
 #[test]

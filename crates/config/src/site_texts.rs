@@ -1,6 +1,9 @@
 //! The texts of sites: which of them are new in other settings, and the settings with some of the sites only.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serow_document::{Sources, TableTexts, TextKind};
 
@@ -9,7 +12,16 @@ use serow_document::{Sources, TableTexts, TextKind};
 pub struct SiteTexts {
     /// The settings file first.
     files: Vec<Arc<FileTexts>>,
-    by_name: BTreeMap<Arc<str>, Arc<FileTexts>>,
+    by_name: HashMap<Arc<str>, Arc<FileTexts>>,
+}
+
+/// The texts of the sites of two settings that differ in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedSites {
+    /// Those that only the earlier settings have.
+    pub gone: Vec<Arc<str>>,
+    /// Those that only the later ones have.
+    pub new: Vec<Arc<str>>,
 }
 
 /// A file.
@@ -32,8 +44,8 @@ impl SiteTexts {
     pub fn of(sources: &Sources, earlier: &Self) -> Option<Self> {
         let mut texts = Self::default();
         for (name, text) in sources.named_texts() {
-            let known = earlier.by_name.get(name).filter(|file| file.text == text);
-            let file = match known {
+            let known = earlier.by_name.get(name);
+            let file = match known.filter(|file| file.text == text) {
                 Some(file) => Arc::clone(file),
                 None => Arc::new(FileTexts::of(name, text)?),
             };
@@ -48,23 +60,45 @@ impl SiteTexts {
         self.files.iter().flat_map(|file| &file.sites)
     }
 
-    /// Whether all but the sites is the same.
+    /// The sites in which these settings differ from earlier ones; nothing if they differ in more, or a changed file has a text
+    /// that another one has, too.
     #[must_use]
-    pub fn differ_in_sites_only(&self, others: &Self) -> bool {
-        let of = |texts: &'_ Self| texts.files.iter().filter(|file| file.has_others).cloned().collect::<Vec<_>>();
-        let (own, others) = (of(self), of(others));
-        own.len() == others.len() && own.iter().zip(&others).all(|(own, other)| own.has_same_others(other))
+    pub fn changes_since(&self, earlier: &Self) -> Option<ChangedSites> {
+        let of = |texts: &Self| -> Vec<Arc<FileTexts>> {
+            texts.files.iter().filter(|file| file.has_others).cloned().collect()
+        };
+        let (own, others) = (of(self), of(earlier));
+        if own.len() != others.len() || !own.iter().zip(&others).all(|(own, other)| own.has_same_others(other)) {
+            return None;
+        }
+        let (mut gone, mut new) = (earlier.sites_not_in(self), self.sites_not_in(earlier));
+        let (before, now): (HashSet<_>, HashSet<_>) = (gone.iter().cloned().collect(), new.iter().cloned().collect());
+        if now.len() != new.len() {
+            return None;
+        }
+        gone.retain(|text| !now.contains(text));
+        new.retain(|text| !before.contains(text));
+        Some(ChangedSites { gone, new })
     }
 
-    /// The settings with these sites only. Each part is in the line of its file that it is in.
-    pub fn with_sites(&self, is_wanted: impl Fn(&Arc<str>) -> bool) -> Sources {
-        let mut sources = Sources::default();
+    /// The sites of files that others have not, or have with another text.
+    fn sites_not_in(&self, others: &Self) -> Vec<Arc<str>> {
+        let is_same =
+            |file: &&Arc<FileTexts>| others.by_name.get(&file.name).is_some_and(|other| Arc::ptr_eq(file, other));
+        self.files.iter().filter(|file| !is_same(file)).flat_map(|file| file.sites.iter().cloned()).collect()
+    }
+
+    /// The settings with these sites only, and the texts of these sites. Each part is in the line of its file that it is in.
+    #[must_use]
+    pub fn with_sites(&self, wanted: &HashSet<Arc<str>>) -> (Sources, Vec<Arc<str>>) {
+        let (mut sources, mut texts) = (Sources::default(), Vec::new());
         for (number, file) in self.files.iter().enumerate() {
-            if number == 0 || file.has_others || file.sites.iter().any(&is_wanted) {
-                sources.add(&file.name, file.with_sites(&is_wanted));
+            if number == 0 || file.has_others || file.sites.iter().any(|site| wanted.contains(site)) {
+                sources.add(&file.name, file.with_sites(wanted));
+                texts.extend(file.sites.iter().filter(|site| wanted.contains(*site)).cloned());
             }
         }
-        sources
+        (sources, texts)
     }
 }
 
@@ -86,12 +120,12 @@ impl FileTexts {
         self.name == other.name && self.others().eq(other.others())
     }
 
-    fn with_sites(&self, is_wanted: &impl Fn(&Arc<str>) -> bool) -> String {
+    fn with_sites(&self, wanted: &HashSet<Arc<str>>) -> String {
         let (mut kept, mut sites) = (String::new(), self.sites.iter());
         for part in self.parts.parts() {
             let text = &self.text[part.range.clone()];
             let is_site = part.kind == TextKind::Table;
-            if !is_site || sites.next().is_some_and(is_wanted) {
+            if !is_site || sites.next().is_some_and(|site| wanted.contains(site)) {
                 kept.push_str(text);
             } else {
                 kept.extend(text.matches('\n'));
@@ -111,7 +145,7 @@ mod tests {
     fn texts(files: &[(&str, &str)]) -> SiteTexts {
         let mut sources = Sources::default();
         files.iter().for_each(|(name, text)| {
-            sources.add(name, (*text).to_owned());
+            let _ = sources.add(name, (*text).to_owned());
         });
         SiteTexts::of(&sources, &SiteTexts::default()).unwrap()
     }
@@ -119,16 +153,25 @@ mod tests {
     #[test]
     fn settings_differ_in_sites_or_in_more() {
         let main = "a = 1\n[[site]]\nx = 1\n[[map]]\ny = 1\n";
-        let one = texts(&[("main", main), ("b", "# B\n[[site]]\n")]);
+        let one = texts(&[("main", main), ("b", "# B\n[[site]]\nx = 9\n")]);
+        let sites = |numbers: &[u8]| numbers.iter().map(|number| format!("[[site]]\nx = {number}\n").into()).collect();
         for (files, expected) in [
-            (&[("main", main)][..], true),
-            (&[("main", "a = 1\n[[map]]\ny = 1\n")], true),
-            (&[("main", "a = 1\n[[site]]\nx = 2\n\n\n[[map]]\ny = 1\n"), ("c", "\n")], true),
-            (&[("main", "a = 2\n[[site]]\nx = 1\n[[map]]\ny = 1\n")], false),
-            (&[("main", "a = 1\n[[site]]\nx = 1\n")], false),
-            (&[("main", main), ("b", "[[map]]\n[[site]]\n")], false),
+            (&[("main", main)][..], Some((&[9][..], &[][..]))),
+            (&[("main", "a = 1\n[[map]]\ny = 1\n")], Some((&[1, 9], &[]))),
+            (&[("main", "a = 1\n[[site]]\nx = 2\n[[map]]\ny = 1\n"), ("c", "\n")], Some((&[1, 9], &[2]))),
+            (&[("main", main), ("c", "[[site]]\nx = 9\n[[site]]\nx = 3\n")], Some((&[], &[3]))),
+            (&[("main", main), ("c", "[[site]]\nx = 9\n[[site]]\nx = 9\n")], None),
+            (&[("main", "a = 2\n[[site]]\nx = 1\n[[map]]\ny = 1\n")], None),
+            (&[("main", "a = 1\n[[site]]\nx = 1\n")], None),
+            (&[("main", main), ("b", "[[map]]\n[[site]]\nx = 9\n")], None),
         ] {
-            assert_eq!(texts(files).differ_in_sites_only(&one), expected, "{files:?}");
+            let mut sources = Sources::default();
+            files.iter().for_each(|(name, text)| {
+                let _ = sources.add(name, (*text).to_owned());
+            });
+            let changed = SiteTexts::of(&sources, &one).unwrap().changes_since(&one);
+            let expected = expected.map(|(gone, new)| ChangedSites { gone: sites(gone), new: sites(new) });
+            assert_eq!(changed, expected, "{files:?}");
         }
     }
 
@@ -139,9 +182,10 @@ mod tests {
             ("b", "[[site]]\nx = 4\n"),
             ("c", "[[site]]\nx = 5\n"),
         ]);
-        let some = all.with_sites(|text| text.contains('2') || text.contains('5'));
+        let wanted = ["[[site]]\nx = 5\n", "[[site]]\nx = 2\n"].map(Arc::from);
+        let (some, sites) = all.with_sites(&wanted.iter().cloned().collect());
         let found: Vec<_> = some.named_texts().collect();
         assert_eq!(found, [("main", "a = 1\n\n\n[[site]]\nx = 2\n[[map]]\n"), ("c", "[[site]]\nx = 5\n")]);
-        assert_eq!(all.sites().count(), 5);
+        assert_eq!((all.sites().count(), sites), (5, [wanted[1].clone(), wanted[0].clone()].to_vec()));
     }
 }

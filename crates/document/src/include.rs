@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs, io,
+    ops::Range,
     path::{Component, Path, PathBuf},
 };
 
@@ -61,9 +62,7 @@ pub fn gather(path: &Path, text: String, files: &mut impl Files) -> (Sources, Ve
 pub fn gather_added(sources: &mut Sources, added: AddedFiles) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, text) in added {
-        // Errors of the text are found when it is read.
-        let (root, _) = DeTable::parse_recoverable(&text);
-        let include = root.get_ref().get_key_value(KEY).map(|(key, _)| key.span());
+        let include = text.contains(KEY).then(|| included(&text)).flatten();
         let start = sources.add(name.as_str(), text);
         faults.extend(include.map(|span| Fault {
             span: Some(start + span.start..start + span.end),
@@ -73,6 +72,12 @@ pub fn gather_added(sources: &mut Sources, added: AddedFiles) -> Vec<Fault> {
         }));
     }
     faults
+}
+
+/// Where a text names files to include. Errors of the text are found when it is read.
+fn included(text: &str) -> Option<Range<usize>> {
+    let (root, _) = DeTable::parse_recoverable(text);
+    root.get_ref().get_key_value(KEY).map(|(key, _)| key.span())
 }
 
 struct Gathering<'f, F> {

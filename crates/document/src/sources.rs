@@ -1,5 +1,7 @@
 //! The texts that a configuration is made of: the settings file, and those that it includes.
 
+use std::cell::OnceCell;
+
 use crate::{fault::Fault, lines::Lines, printable::on_one_line};
 
 /// The texts of a configuration, as if they stood behind each other: each place in one of them has an offset of its
@@ -15,7 +17,8 @@ struct SourceText {
     /// The path, as it is shown.
     name: String,
     text: String,
-    lines: Lines,
+    /// Made when a place in it is shown.
+    lines: OnceCell<Lines>,
     /// The offset of its first byte.
     start: usize,
 }
@@ -32,7 +35,7 @@ impl Sources {
     pub fn add(&mut self, name: &str, text: String) -> usize {
         // A text can end at the offset behind its last byte.
         let start = self.texts.last().map_or(0, |last| last.start + last.text.len() + 1);
-        self.texts.push(SourceText { name: on_one_line(name), lines: Lines::of(&text), text, start });
+        self.texts.push(SourceText { name: on_one_line(name), lines: OnceCell::new(), text, start });
         start
     }
 
@@ -54,14 +57,14 @@ impl Sources {
     /// A fault as it is shown: what and where, and the line of the file.
     pub fn show(&self, fault: &Fault) -> String {
         self.source(fault).map_or_else(String::new, |SourceText { name, text, lines, start }| {
-            fault.moved_back(*start).show(name, text, lines)
+            fault.moved_back(*start).show(name, text, lines.get_or_init(|| Lines::of(text)))
         })
     }
 
     /// A fault and its place, on one line.
     pub fn line(&self, fault: &Fault) -> String {
         self.source(fault).map_or_else(String::new, |SourceText { name, text, lines, start }| {
-            fault.moved_back(*start).line(name, text, lines)
+            fault.moved_back(*start).line(name, text, lines.get_or_init(|| Lines::of(text)))
         })
     }
 
