@@ -25,7 +25,8 @@ impl<'s> Independence<'s> {
     /// Those of settings in this folder, where other sites stay.
     pub(crate) fn of_sites(sites: &[SiteTable], folder: &Path, staying: &'s IndependentSites) -> Self {
         let texts = staying.texts_to_read().filter(|texts| texts.len() == sites.len());
-        let is_worthwhile = sites.len() + staying.total().sites >= LEAST_SITES;
+        let routes: usize = sites.iter().map(SiteTable::routes).sum();
+        let is_worthwhile = routes + staying.total().routes >= LEAST_ROUTES;
         let Some(texts) = texts.filter(|_| is_worthwhile) else { return Self::none(sites.len(), staying) };
         let of_site = |(site, text): (&SiteTable, &Arc<str>)| {
             is_independent(site, folder).then(|| (Arc::clone(text), facts(site)))
@@ -68,5 +69,5 @@ fn facts(site: &SiteTable) -> SiteFacts {
     }
 }
 
-/// Of fewer sites, all are read again within a few milliseconds.
-const LEAST_SITES: usize = 64;
+/// Fewer are read again within a few milliseconds, and requests are spared a look into a table.
+pub(crate) const LEAST_ROUTES: usize = 250;

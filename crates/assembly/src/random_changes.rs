@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc};
 use serow::{Handler, Request};
 use serow_site::{ClientAdmission, LiveSites, TlsPolicy};
 
-use crate::{ApplicationHost, Configuration, KeptParts, following, mutations::random::Random, of_bytes};
+use crate::{
+    ApplicationHost, Configuration, KeptParts, following, independence::LEAST_ROUTES, mutations::random::Random,
+    of_bytes,
+};
 
 /// Settings as people change them: sites in the main file and in added ones.
 #[derive(Clone)]
@@ -34,6 +37,11 @@ impl RandomSettings {
 
     fn bytes(&self, path: &Path) -> Vec<u8> {
         let mut main = format!("listen = \"127.0.0.1:0\"\nadmin = \"off\"\n{}", ROOTS[self.root]);
+        main.push_str("[[site]]\nhosts = [\"many.example\"]\n");
+        for number in 0..LEAST_ROUTES {
+            // Writing to a string does not fail.
+            let _ = writeln!(main, "[[site.route]]\npath = \"/{number}\"\nrespond = {{ status = 204 }}");
+        }
         self.sites.iter().for_each(|(number, kind)| main.push_str(&site(&number.to_string(), *kind)));
         let added = self.added.iter().map(|(number, kinds)| {
             let sites = kinds.iter().enumerate().map(|(place, kind)| site(&format!("{number}.{place}"), *kind));
@@ -199,15 +207,15 @@ fn sites_stay_while_others_change() {
     settings.sites.insert(4, 3);
     settings.added.insert(1, vec![0]);
     let second = read(&settings, &first.kept);
-    assert_eq!((second.sites, second.kept.sites.sites_in(&first.kept.sites)), (80, 78));
+    assert_eq!((second.sites, second.kept.sites.sites_in(&first.kept.sites)), (81, 79));
     // All hosts are the same as before: one site is read again.
     let same = read(&settings, &second.kept);
-    assert_eq!((same.sites, same.kept.sites.sites_in(&second.kept.sites)), (80, 79));
+    assert_eq!((same.sites, same.kept.sites.sites_in(&second.kept.sites)), (81, 80));
     assert!(same.made_upstreams.is_empty());
     // Something else changes.
     settings.root = 2;
     let other = read(&settings, &same.kept);
-    assert_eq!((other.sites, other.kept.sites.sites_in(&same.kept.sites)), (80, 0));
+    assert_eq!((other.sites, other.kept.sites.sites_in(&same.kept.sites)), (81, 0));
     assert_eq!(other.made_upstreams.len(), 1);
     assert!(Arc::ptr_eq(&other.upstreams[1].servers()[0], &first.upstreams[1].servers()[0]));
 }
