@@ -147,7 +147,8 @@ pub(crate) fn of(
     let is_kept = |(name, upstream): (&str, &Upstream)| {
         kept.upstreams.named.get(name).is_some_and(|kept| kept.upstream.identity() == upstream.identity())
     };
-    if !stay.is_empty() && !(may_stay && proxying.named().all(is_kept)) {
+    let can_stay = may_stay && proxying.named().all(is_kept);
+    if !stay.is_empty() && !can_stay {
         return None;
     }
     for site in independent {

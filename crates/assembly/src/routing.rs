@@ -72,6 +72,9 @@ pub(crate) struct Routing<'a> {
     pub(crate) problems: &'a Problems,
 }
 
+/// A site, and the policy around it.
+type SiteAndPolicy = (Site<RouteHandler>, Arc<RoutePolicy>);
+
 /// The handlers of sites.
 pub(crate) struct RoutedSites {
     /// That of all sites that are not independent.
@@ -92,7 +95,7 @@ impl Routing<'_> {
         let read = read.into_iter().collect::<Option<Vec<_>>>()?;
         let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, others): (Vec<_>, Vec<_>) =
-            read.into_iter().map(|(site, policy, upstreams)| (site, (policy, upstreams))).unzip();
+            read.into_iter().map(|((site, policy), upstreams)| (site, (policy, upstreams))).unzip();
         self.noted(check_hosts(&sites).map_err(|error| of_router(error, &places)))?;
         let (mut independent, mut together, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let properties = scripts.into_iter().zip(have_pages).zip(others);
@@ -118,23 +121,15 @@ impl Routing<'_> {
     }
 
     /// A site, and the upstreams without a name that it uses.
-    fn read(
-        &self,
-        site: SiteTable,
-        numbered: (usize, &SitePlaces),
-    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>, BTreeSet<Arc<str>>)> {
+    fn read(&self, site: SiteTable, numbered: (usize, &SitePlaces)) -> Option<(SiteAndPolicy, BTreeSet<Arc<str>>)> {
         let of_others = self.proxying.take_used();
         let read = self.site(site, numbered);
         let upstreams = self.proxying.take_used();
         self.proxying.add_used(of_others);
-        read.map(|(site, policy)| (site, policy, upstreams))
+        read.map(|site| (site, upstreams))
     }
 
-    fn site(
-        &self,
-        table: SiteTable,
-        (number, places): (usize, &SitePlaces),
-    ) -> Option<(Site<RouteHandler>, Arc<RoutePolicy>)> {
+    fn site(&self, table: SiteTable, (number, places): (usize, &SitePlaces)) -> Option<SiteAndPolicy> {
         let names = capture_names(&table);
         let found = internal::problems(&table).into_iter().chain(error_routes::problems(&table));
         found.for_each(|problem| self.problems.add(problem));
