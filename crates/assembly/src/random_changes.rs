@@ -30,7 +30,7 @@ impl RandomSettings {
                 let kinds = (0..random.below(3)).map(|_| random.below(KINDS)).collect();
                 self.added.insert(number % 12, kinds);
             }
-            // Nothing.
+            _ if self.sites.remove(&100).is_none() => drop(self.sites.insert(100, KINDS)),
             _ => {}
         }
     }
@@ -59,6 +59,7 @@ fn site(name: &str, kind: usize) -> String {
         16 => format!("hosts = [\"*.h{name}.example\"]\n"),
         // A host that others may have as well.
         17 => "hosts = [\"same.example\"]\n".to_owned(),
+        19 => "hosts = [\"same.example\"]\nlisten = \"127.0.0.1:1\"\n".to_owned(),
         _ => String::new(),
     };
     // Writing to a string does not fail.
@@ -81,12 +82,13 @@ fn site(name: &str, kind: usize) -> String {
         // The same servers as elsewhere, in another way.
         14 => "proxy = { servers = \"127.0.0.1:1,weight=2\" }\n",
         15 => "proxy = { upstream = \"missing\" }\n",
-        16 | 17 => "proxy = { servers = \"127.0.0.1:5\" }\n",
+        16 | 17 | 19 => "proxy = { servers = \"127.0.0.1:5\" }\n",
         _ => "route = [{ path = \"/\", respond = { body = \"otherwise\" } }]\n",
     });
     text
 }
 
+/// Those that are drawn; one more has an address of its own, after which all sites are read.
 const KINDS: usize = 19;
 
 const ROOTS: [&str; 4] = [
@@ -154,7 +156,7 @@ fn settings_of_which_only_changes_are_read_mean_the_same() {
     let path = folder.path().join("serow.toml");
     let host = ApplicationHost::default();
     let (mut partly, mut refused) = (0, 0);
-    for seed in 0..4 {
+    for seed in 0..3 {
         let mut random = Random::new(seed);
         let sites = (0..90).map(|number| (number, random.below(14))).filter(|(_, kind)| ![7, 8, 10].contains(kind));
         let mut settings = RandomSettings { root: 0, sites: sites.collect(), added: BTreeMap::new() };
@@ -190,7 +192,7 @@ fn settings_of_which_only_changes_are_read_mean_the_same() {
             kept = followed.kept;
         }
     }
-    assert!(partly > 80 && refused > 20, "{partly} {refused}");
+    assert!(partly > 50 && refused > 20, "{partly} {refused}");
 }
 
 #[test]

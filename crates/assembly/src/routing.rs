@@ -96,7 +96,10 @@ impl Routing<'_> {
         let scripts = scripts.into_iter().collect::<Option<Vec<_>>>()?;
         let (sites, others): (Vec<_>, Vec<_>) =
             read.into_iter().map(|((site, policy), upstreams)| (site, (policy, upstreams))).unzip();
-        self.noted(check_hosts(&sites).map_err(|error| of_router(error, &places)))?;
+        // With addresses of their own, sites may have the same hosts.
+        if self.listeners.own.is_empty() {
+            self.noted(check_hosts(&sites).map_err(|error| of_router(error, &places)))?;
+        }
         let (mut independent, mut together, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let properties = scripts.into_iter().zip(have_pages).zip(others);
         for (number, (site, ((scripts, has_pages), (policy, upstreams)))) in
