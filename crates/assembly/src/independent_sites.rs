@@ -16,7 +16,7 @@ use serow_site::{SiteOfHosts, Sites, SitesByHost};
 /// The sites of settings that stay while others are exchanged, and the texts by which they are known.
 #[derive(Clone, Default)]
 pub(crate) struct IndependentSites {
-    /// Nothing where the texts of sites cannot be told from one another.
+    /// Nothing where the texts of sites cannot be distinguished.
     texts: Option<Arc<SiteTexts>>,
     by_text: HashMap<Arc<str>, Arc<IndependentSite>>,
     /// The texts of the other sites.
@@ -24,7 +24,7 @@ pub(crate) struct IndependentSites {
     /// The texts of the sites that are being read, in their order.
     to_read: Vec<Arc<str>>,
     by_host: Arc<HostTable<Arc<SiteOfHosts>>>,
-    /// What they add to properties of all sites together.
+    /// Their part in properties of all sites together.
     total: SiteFacts,
     /// How many there have been.
     count: u64,
@@ -99,7 +99,7 @@ impl IndependentSites {
         Some((staying, read, released))
     }
 
-    /// The texts of the sites that do not stay, in their order; nothing where they cannot be told from one another.
+    /// The texts of the sites that do not stay, in their order; nothing where they cannot be distinguished.
     pub(crate) fn texts_to_read(&self) -> Option<&[Arc<str>]> {
         self.texts.as_ref().map(|_| &self.to_read[..])
     }
@@ -135,7 +135,7 @@ impl IndependentSites {
         Ok(())
     }
 
-    /// What they add to properties of all sites together.
+    /// Their part in properties of all sites together.
     pub(crate) fn total(&self) -> SiteFacts {
         self.total
     }

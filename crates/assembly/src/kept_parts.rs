@@ -54,7 +54,7 @@ impl Staying {
 }
 
 impl KeptParts {
-    /// What stays in these settings, and the rest of them, which is to be read; nothing if all of them are.
+    /// The sites that stay in these settings, and the rest of the settings, which is to be read; nothing if all of them are.
     pub(crate) fn staying(&self, sources: &Sources) -> Option<(Staying, Sources)> {
         let (sites, read, released) = self.sites.staying(sources)?;
         Some((Staying { sites, upstreams: self.upstreams.of_staying(&released) }, read))

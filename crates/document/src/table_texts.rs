@@ -108,8 +108,8 @@ enum HeaderKind {
     Other,
 }
 
-/// The meaning of a header behind a part of this kind, by its tokens behind the first bracket; nothing where it is none that
-/// could be told.
+/// The meaning of a header behind a part of this kind, by its tokens behind the first bracket; nothing where it may be of the
+/// list or not.
 fn kind_of_header(text: &str, tokens: &[Token], list: &str, before: TextKind) -> Option<HeaderKind> {
     let mut tokens = tokens.iter().filter(|token| token.kind() != TokenKind::Whitespace).peekable();
     let is_array = tokens.next_if(|token| token.kind() == TokenKind::LeftSquareBracket).is_some();
