@@ -223,8 +223,7 @@ impl ServerGeneration {
         let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
         let mut server = serow_site::start(server, &sites, policy, admission)?;
         orders.end_of_accepting = Some(server.end_of_accepting());
-        let helpers = (certificates, workers, cache_writer);
-        Ok(Started { server, parts, terms, orders, helpers, logs })
+        Ok(Started { server, parts, terms, orders, helpers: (certificates, workers, cache_writer), logs })
     }
 
     /// Where the numbers of its status come from.
