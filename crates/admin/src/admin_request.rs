@@ -48,7 +48,7 @@ pub(super) enum AdminRequest {
 }
 
 impl AdminRequest {
-    pub(super) fn head(&self, token: Option<&str>) -> RequestHead {
+    pub(super) fn head(&self, token: Option<&str>, is_for_fleet: bool) -> RequestHead {
         let mut headers = Headers::new();
         let mut set = |name, value: &str| {
             // Constants of this file are valid values; a token or a version that is not one cannot be right anyway.
@@ -69,9 +69,25 @@ impl AdminRequest {
                 Precondition::Version(etags) => set(KnownHeader::IfMatch, &etags.join(", ")),
             }
         }
-        let (method, path) = self.target();
+        let (method, mut path) = self.target();
+        if is_for_fleet && self.can_be_for_fleet() {
+            path.push_str("?fleet");
+        }
         let target = Target::parse(path.into(), false).unwrap_or_default();
         RequestHead { method, target, version: Version::HTTP_11, headers }
+    }
+
+    /// Whether it can be meant for all servers of a fleet.
+    pub(super) fn can_be_for_fleet(&self) -> bool {
+        matches!(
+            self,
+            Self::Server(_)
+                | Self::Ban(_)
+                | Self::Maintenance(_)
+                | Self::Purge(_)
+                | Self::PutFile { .. }
+                | Self::DeleteFile { .. }
+        )
     }
 
     fn target(&self) -> (Method, String) {
@@ -113,9 +129,10 @@ impl AdminRequest {
         }
     }
 
-    /// How long the response may take.
-    pub(super) fn timeout(&self) -> Duration {
+    /// How long the response may take. Before one for the fleet, there may be some that came from other servers.
+    pub(super) fn timeout(&self, is_for_fleet: bool) -> Duration {
         match self {
+            _ if is_for_fleet && self.can_be_for_fleet() => RELOAD_TIMEOUT,
             Self::Status
             | Self::Cache(_)
             | Self::Stop

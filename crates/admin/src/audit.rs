@@ -12,11 +12,8 @@ use serow_net::monotonic;
 use serow_supervisor::master::WantedProcess;
 
 use super::{
-    added_settings::SettingsChange,
-    ban_command::BanCommand,
-    maintenance_command::MaintenanceCommand,
-    purge_command::PurgeCommand,
-    server_command::{Action, ServerCommand},
+    added_settings::SettingsChange, ban_command::BanCommand, fleet_command::FleetCommand,
+    maintenance_command::MaintenanceCommand, purge_command::PurgeCommand, server_command::ServerCommand,
 };
 
 /// A command that changes something.
@@ -38,6 +35,8 @@ pub(super) enum Command {
     Purge(PurgeCommand),
     /// Add, change or remove a settings file.
     Config(SettingsChange),
+    /// One of these, for all servers of the fleet.
+    Fleet(FleetCommand),
 }
 
 /// The sender of a command.
@@ -101,20 +100,8 @@ impl fmt::Display for Command {
                 CertificateAction::Renew => write!(f, "renew the certificate of {certificate:?}"),
                 CertificateAction::Revoke => write!(f, "revoke the certificate of {certificate:?}"),
             },
-            // In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
-            Self::Server(ServerCommand { upstream, server, action, weight, persist }) => {
-                let name = match action {
-                    Action::Up => "up",
-                    Action::Down => "down",
-                    Action::Drain => "drain",
-                    Action::Weight => "weight",
-                    Action::Add => "add",
-                    Action::Remove => "remove",
-                };
-                write!(f, "{name} upstream={upstream:?} server={server:?}")?;
-                weight.map_or(Ok(()), |weight| write!(f, " weight={weight}"))?;
-                if *persist { f.write_str(" persist") } else { Ok(()) }
-            }
+            Self::Server(command) => command.fmt(f),
+            Self::Fleet(command) => write!(f, "{command}, for the fleet"),
         }
     }
 }
@@ -126,6 +113,7 @@ mod tests {
     use serow::Scheme;
 
     use super::*;
+    use crate::server_command::Action;
 
     #[test]
     fn callers_are_named_by_address_or_by_uid_and_pid() {

@@ -55,17 +55,27 @@ impl BanCommand {
     ///
     /// The client is not one, or is a trusted proxy; one line.
     pub fn apply(&self, bans: &Bans) -> Result<String, String> {
+        self.apply_as(bans, BanOrigin::Administrator)
+    }
+
+    /// Applies it as one of this origin.
+    pub(super) fn apply_as(&self, bans: &Bans, origin: BanOrigin) -> Result<String, String> {
         let (client, now) = (self.wanted()?, monotonic());
         if self.ban == BanAction::Remove {
-            return Ok(match bans.remove(client, BanOrigin::Administrator, now) {
+            return Ok(match bans.remove(client, origin, now) {
                 true => format!("{client} is no longer banned"),
                 false => format!("{client} was not banned"),
             });
         }
-        let length = Duration::from_secs(self.seconds.unwrap_or(LENGTH));
+        let length = self.length();
         let reason = self.reason.as_deref().unwrap_or_default();
-        let ban = bans.add(client, length, reason, BanOrigin::Administrator, now).map_err(|error| error.to_string())?;
+        let ban = bans.add(client, length, reason, origin, now).map_err(|error| error.to_string())?;
         Ok(format!("{client} is banned for {}", long_time(ban.remaining(now).as_secs())))
+    }
+
+    /// How long the ban lasts.
+    pub(super) fn length(&self) -> Duration {
+        Duration::from_secs(self.seconds.unwrap_or(LENGTH))
     }
 
     fn wanted(&self) -> Result<ClientNetwork, String> {

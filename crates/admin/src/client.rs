@@ -15,7 +15,7 @@ use std::{
 
 use bytes::BytesMut;
 use serde_json::Value;
-use serow::{Address, KnownHeader, StatusCode};
+use serow::{Address, KnownHeader, RequestHead, StatusCode};
 use serow_acme::CertificateCommand;
 use serow_config::printable::on_one_line;
 use serow_http1::{BodyLength, Client, Event, Limits};
@@ -28,6 +28,7 @@ use super::{
     cache_inquiry::{self, CacheInquiry},
     certificate_table,
     client_error::{AdminClientError, Reason, Search},
+    fleet_servers,
     maintenance_command::MaintenanceCommand,
     purge_command::PurgeCommand,
     server_command::ServerCommand,
@@ -61,6 +62,8 @@ pub(super) struct AdminResponse {
 pub struct AdminClient {
     address: Address,
     token: Option<String>,
+    /// Whether commands are meant for all servers of the fleet.
+    is_for_fleet: bool,
     /// How the address was found, where it was not given.
     search: Option<Search>,
 }
@@ -69,7 +72,7 @@ impl AdminClient {
     /// A client for the endpoint at this address. Over TCP, requests that change something need the token.
     #[must_use]
     pub fn new(address: Address, token: Option<String>) -> Self {
-        Self { address, token, search: None }
+        Self { address, token, is_for_fleet: false, search: None }
     }
 
     /// A client for the server of this settings file, whose socket is in one of these places: the first that exists.
@@ -77,7 +80,20 @@ impl AdminClient {
     pub fn of_settings_file(file: PathBuf, places: Vec<PathBuf>) -> Self {
         let found = places.iter().find(|place| place.exists()).or(places.first());
         let address = Address::Unix(found.cloned().unwrap_or_default());
-        Self { address, token: None, search: Some(Search { file, places }) }
+        Self { address, token: None, is_for_fleet: false, search: Some(Search { file, places }) }
+    }
+
+    /// The same for all servers of the fleet: commands that change servers of upstreams, bans, maintenance, the cache and added
+    /// files are executed by all of them.
+    #[must_use]
+    pub fn for_fleet(self, is_for_fleet: bool) -> Self {
+        Self { is_for_fleet, ..self }
+    }
+
+    /// Whether its commands are for all servers of the fleet.
+    #[must_use]
+    pub fn is_for_fleet(&self) -> bool {
+        self.is_for_fleet
     }
 
     /// The status in JSON.
@@ -97,6 +113,32 @@ impl AdminClient {
     pub fn summary(&self) -> Result<String, AdminClientError> {
         let status = self.status()?;
         summary::of(&status).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
+    /// The state of the fleet as this server knows it, in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, does not answer with a status, or has no fleet.
+    pub fn fleet(&self) -> Result<String, AdminClientError> {
+        Ok(format!("{:#}\n", self.status_of_fleet()?))
+    }
+
+    /// The servers of the fleet, as a table for people.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::fleet`].
+    pub fn fleet_table(&self) -> Result<String, AdminClientError> {
+        Ok(fleet_servers::table(&self.status_of_fleet()?))
+    }
+
+    fn status_of_fleet(&self) -> Result<Value, AdminClientError> {
+        let mut status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        match status["fleet"].take() {
+            Value::Null => Err(self.error(Reason::NoFleet)),
+            fleet => Ok(fleet),
+        }
     }
 
     /// Reloads the settings file or the application, for the process that serves or a new one; waits until it is done,
@@ -325,15 +367,16 @@ impl AdminClient {
 
     /// The response, whatever its status is.
     pub(super) fn respond(&self, request: &AdminRequest) -> Result<AdminResponse, AdminClientError> {
-        let (timeout, token) = (request.timeout(), self.token.as_deref());
+        let (timeout, head) =
+            (request.timeout(self.is_for_fleet), request.head(self.token.as_deref(), self.is_for_fleet));
         match &self.address {
             Address::Unix(file) => connect(file).and_then(|stream| {
                 stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
-                Ok(exchange(stream, token, request))
+                Ok(exchange(stream, &head, request.body()))
             }),
             Address::Tcp(address) => TcpStream::connect_timeout(address, TIMEOUT).and_then(|stream| {
                 stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
-                Ok(exchange(stream, token, request))
+                Ok(exchange(stream, &head, request.body()))
             }),
             Address::Descriptor(_) => return Err(self.error(Reason::NotToConnect)),
         }
@@ -352,16 +395,11 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// One request, and its response.
-fn exchange(
-    mut stream: impl Read + Write,
-    token: Option<&str>,
-    request: &AdminRequest,
-) -> Result<AdminResponse, Reason> {
+fn exchange(mut stream: impl Read + Write, head: &RequestHead, body: &[u8]) -> Result<AdminResponse, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    let body = request.body();
     let length = BodyLength::Known(body.len() as u64);
-    let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
+    let sent = client.send_head(head, length, &mut output).and_then(|_| match body.is_empty() {
         true => Ok(()),
         false => client.send_data(body, &mut output).and_then(|()| client.send_end(None, &mut output)),
     });
@@ -443,7 +481,8 @@ mod tests {
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let response = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
+                let response =
+                    exchange(Recorded(answer.as_bytes(), most), &AdminRequest::Status.head(None, false), &[]);
                 let shown = response.ok().map(|AdminResponse { status, etag, body }| {
                     format!("{} {} {body}", status.as_u16(), etag.unwrap_or_default())
                 });

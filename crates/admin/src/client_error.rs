@@ -40,6 +40,8 @@ pub(super) enum Reason {
     },
     /// The server takes no added settings files.
     NoAddedFiles,
+    /// The server has no fleet.
+    NoFleet,
     /// An added settings file has another version than the request says: the reason of the server.
     Conflict(String),
     /// The socket's file is not there.
@@ -124,6 +126,12 @@ impl fmt::Display for AdminClientError {
             Reason::NoAddedFile { name, known } => write!(f, "the server has no added file {name:?}; it has {known}"),
             Reason::NoAddedFiles => {
                 write!(f, "the server of {address} takes no added files: start it with 'serow run', in this version")
+            }
+            Reason::NoFleet => {
+                write!(
+                    f,
+                    "the server of {address} has no fleet: write [redis] into the settings files of all its servers"
+                )
             }
             Reason::Conflict(reason) => f.write_str(reason.trim_end()),
             Reason::Missing => {

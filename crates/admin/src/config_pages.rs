@@ -77,9 +77,14 @@ pub(super) async fn make(control: &Control, change: &SettingsChange) -> Response
         Ok(value) => value,
         Err(error) => return refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     };
-    match control.change(value).await {
+    changed(control.change(value).await, "")
+}
+
+/// The answer to a change, with a line about the fleet.
+pub(super) fn changed(outcome: Result<Changed, ChangeError>, fleet: &str) -> Response {
+    match outcome {
         Ok(Changed { reloaded, kept }) => {
-            let mut response = text("text/plain; charset=utf-8", &sentence(&reloaded));
+            let mut response = text("text/plain; charset=utf-8", &format!("{}{fleet}", sentence(&reloaded)));
             if kept["is_new"] == Value::Bool(true) {
                 response.status = StatusCode::CREATED;
             }

@@ -197,6 +197,24 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   fleet.events_published             events, such as bans, that this server told the others
   fleet.events_received              events of the others
   fleet.events_lost                  events that were forgotten, since too many waited for Redis, or were invalid
+  fleet.commands.kept                commands to the fleet that this server keeps; fleet.commands is null while it starts
+  fleet.commands.behind              those that it has yet to execute
+  fleet.commands.unsent              those that it has executed, and Redis does not have
+  fleet.commands.refused             those that it has refused
+  fleet.commands.last_refusal        the last of them, and why
+  fleet.commands.invalid             those that were not taken: too many, or none
+  fleet.commands.ahead               those that were not taken, since their time is more than an hour ahead
+  fleet.commands.seconds_ahead       how far ahead the last of them is
+  fleet.servers[].server             the servers of the fleet: their numbers
+  fleet.servers[].age_ms             how long ago a server has told about itself, in milliseconds
+  fleet.servers[].name               its `name` in [redis], or that of its machine
+  fleet.servers[].version            its version of Serow
+  fleet.servers[].requests_per_second  the requests to it
+  fleet.servers[].commands           commands to the fleet that it keeps
+  fleet.servers[].behind             those that it has yet to execute
+  fleet.servers[].unsent             those that it has executed, and Redis did not have
+  fleet.servers[].refused            those that it has refused
+  fleet.servers[].last_refusal       the last of them, and why
   upstreams[].name                   the upstreams: groups of servers
   upstreams[].generation             number of changes of its servers and their overrides, from 1
   upstreams[].waiting                requests in the queue for a server

@@ -5,8 +5,10 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use serow_config::printable::on_one_line;
 use serow_fleet::FleetReport;
+#[cfg(test)]
+use serow_fleet::{JournalCounts, ServerId, ServerReport};
 
-use super::{metric_head::head, table, units::count};
+use super::{fleet_servers, metric_head::head, table, units::count};
 
 /// How it is, as JSON; null without `[redis]`.
 pub(super) fn document(report: Option<&FleetReport>) -> Value {
@@ -25,6 +27,8 @@ pub(super) fn document(report: Option<&FleetReport>) -> Value {
         "events_published": report.events_published,
         "events_received": report.events_received,
         "events_lost": report.events_lost,
+        "commands": fleet_servers::commands(report.journal.as_ref()),
+        "servers": fleet_servers::document(&report.servers),
     })
 }
 
@@ -48,6 +52,9 @@ pub(super) fn push(status: &Value, text: &mut String) {
     push("serow_fleet_round_trip_seconds", "gauge", explanation, seconds("round_trip_us"));
     for (name, kind, explanation, key) in METRICS {
         push(name, kind, explanation, fleet[key].as_f64());
+    }
+    for (name, explanation, key) in COMMAND_METRICS {
+        push(name, "gauge", explanation, fleet["commands"][key].as_f64());
     }
 }
 
@@ -91,6 +98,18 @@ const METRICS: [(&str, &str, &str, &str); 7] = [
     ("serow_fleet_events_lost_total", "counter", "Events that were forgotten or invalid.", "events_lost"),
 ];
 
+/// Likewise, of the commands to the fleet.
+const COMMAND_METRICS: [(&str, &str, &str); 4] = [
+    ("serow_fleet_commands", "Commands to the fleet that this server keeps.", "kept"),
+    ("serow_fleet_commands_behind", "Commands to the fleet that this server has yet to execute.", "behind"),
+    (
+        "serow_fleet_commands_unsent",
+        "Commands to the fleet that this server has executed and Redis does not have.",
+        "unsent",
+    ),
+    ("serow_fleet_commands_refused", "Commands to the fleet that this server has refused.", "refused"),
+];
+
 const HEADINGS: [&str; 7] = ["redis", "state", "lag", "servers", "share", "exchanges", "errors"];
 
 /// The first columns are words, the others numbers.
@@ -112,6 +131,17 @@ pub(crate) fn example() -> FleetReport {
         events_published: 3,
         events_received: 4,
         events_lost: 5,
+        journal: Some(JournalCounts {
+            entries: 6,
+            behind: 7,
+            last_refusal: Some(("a".into(), "b".into())),
+            ..JournalCounts::default()
+        }),
+        servers: vec![ServerReport {
+            server: ServerId(1),
+            age: std::time::Duration::ZERO,
+            text: r#"{"name":"web1"}"#.to_owned(),
+        }],
     }
 }
 
@@ -131,6 +161,7 @@ mod tests {
             "serow_fleet_share 0.1",
             "serow_fleet_instances 10",
             "serow_fleet_events_lost_total 5",
+            "serow_fleet_commands_behind 7",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

@@ -16,6 +16,7 @@
 //! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
 //! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
 //! | commands for maintenance | `maintenance_command.rs` |
+//! | commands for all servers of a fleet | `fleet_command.rs`, `fleet_pages.rs` |
 //! | settings files that are added to a server | `added_settings.rs`, `added_folder.rs`, `config_pages.rs` |
 //! | a line of the error log for each change | `audit.rs` |
 //! | the meaning of each field of the status | `fields.rs` |
@@ -49,6 +50,9 @@ mod error;
 mod exposition;
 mod fields;
 mod fleet;
+mod fleet_command;
+mod fleet_pages;
+mod fleet_servers;
 mod histogram;
 mod maintenance_command;
 mod metric_head;
@@ -86,6 +90,7 @@ pub use self::{
     endpoint::AdminEndpoint,
     error::AdminError,
     fields::FIELDS,
+    fleet_command::{FleetBan, FleetCommand, FleetOutcome, FleetRequest},
     maintenance_command::{MaintenanceCommand, MaintenanceState},
     purge_command::{PurgeCommand, PurgedResponses},
     server_command::{Action, ServerCommand},

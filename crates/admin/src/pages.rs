@@ -5,10 +5,13 @@ use serow_acme::CertificateCommand;
 use serow_supervisor::master::WantedProcess;
 
 use super::{
+    added_settings::{Precondition, SettingsChange},
     audit::{Caller, Command},
     ban_command::BanCommand,
     cache_inquiry::CacheInquiry,
     config_pages,
+    fleet_command::FleetCommand,
+    fleet_pages,
     maintenance_command::MaintenanceCommand,
     metrics,
     purge_command::PurgeCommand,
@@ -136,8 +139,17 @@ impl Pages {
             Ok(change) => change,
             Err(answer) => return answer,
         };
-        let response = config_pages::make(control, &change).await;
-        caller.log(&Command::Config(change), response.status);
+        let (response, command) = match fleet_pages::is_meant(&request) {
+            Ok(false) => (config_pages::make(control, &change).await, Command::Config(change)),
+            Ok(true) => {
+                let SettingsChange { name, text, precondition } = change;
+                let command = FleetCommand::Config { name, text };
+                let response = fleet_pages::execute(&self.subject, command.clone(), precondition).await;
+                (response, Command::Fleet(command))
+            }
+            Err(reason) => return refusal(StatusCode::BAD_REQUEST, reason),
+        };
+        caller.log(&command, response.status);
         response
     }
 
@@ -155,6 +167,7 @@ impl Pages {
             },
             "/stop" => Command::Stop,
             path @ ("/upstreams" | "/certificates" | "/maintenance" | "/bans" | "/purge") => {
+                let is_for_fleet = fleet_pages::is_meant(&request);
                 let Ok(body) = std::mem::take(&mut request.body).collect(MAX_COMMAND).await else {
                     return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE);
                 };
@@ -165,6 +178,11 @@ impl Pages {
                     "/purge" => PurgeCommand::read(&body).map(Command::Purge),
                     _ => certificate_command(&body).map(Command::Certificate),
                 };
+                let command = command.and_then(|command| match is_for_fleet {
+                    Ok(false) => Ok(command),
+                    Ok(true) => fleet_pages::for_fleet(command),
+                    Err(reason) => Err(reason.to_owned()),
+                });
                 match command {
                     Ok(command) => command,
                     Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
@@ -185,6 +203,9 @@ impl Pages {
             Command::Ban(command) => self.subject.apply_ban(command).await,
             Command::Maintenance(command) => self.subject.apply_maintenance(command).await,
             Command::Purge(command) => self.subject.apply_purge(command).await,
+            Command::Fleet(command) => {
+                return fleet_pages::execute(&self.subject, command, Precondition::None).await;
+            }
             // It has a method and an answer of its own.
             Command::Config(_) => return wrong_method("/config"),
             Command::Stop => {
@@ -248,7 +269,7 @@ fn certificate_command(json: &[u8]) -> Result<CertificateCommand, String> {
 }
 
 /// The response to what was tried.
-fn answer(media_type: &str, done: Result<String, Refusal>) -> Response {
+pub(super) fn answer(media_type: &str, done: Result<String, Refusal>) -> Response {
     match done {
         Ok(done) => text(media_type, &done),
         Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
@@ -334,6 +355,7 @@ POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.m
 POST /bans       ban a client or lift a ban, as docs/access.md describes
 POST /purge      purge the cache, as docs/cache.md describes: 200, or 422 where the server has none
 POST /maintenance  begin or end maintenance, as docs/running.md describes
+?fleet           with POST /upstreams, /bans, /purge and /maintenance, PUT and DELETE: for all servers that share [redis]
 POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong; ?process=new starts a new process
 GET /config      the settings files that were added, in JSON; GET /config/NAME one of them
 PUT /config/NAME add a settings file or change it, at once and for later starts, as docs/running.md describes; DELETE removes it

@@ -1,5 +1,7 @@
 //! Commands for the servers of an upstream.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serow_config::values::ServerRule;
@@ -43,7 +45,7 @@ pub enum Action {
 
 /// Commands of one aspect replace one another.
 #[derive(PartialEq, Eq)]
-enum Aspect {
+pub(super) enum Aspect {
     Administration,
     Weight,
     Membership,
@@ -124,16 +126,44 @@ impl ServerCommand {
     }
 
     /// The server's address without its parameters.
-    fn address(&self) -> &str {
+    pub(super) fn address(&self) -> &str {
         self.server.split(',').next().unwrap_or_default()
     }
 
-    fn aspect(&self) -> Aspect {
+    pub(super) fn aspect(&self) -> Aspect {
         match self.action {
             Action::Up | Action::Down | Action::Drain => Aspect::Administration,
             Action::Weight => Aspect::Weight,
             Action::Add | Action::Remove => Aspect::Membership,
         }
+    }
+}
+
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Administration => "rotation",
+            Self::Weight => "weight",
+            Self::Membership => "membership",
+        })
+    }
+}
+
+/// As in the audit log. In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
+impl fmt::Display for ServerCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { upstream, server, action, weight, persist } = self;
+        let name = match action {
+            Action::Up => "up",
+            Action::Down => "down",
+            Action::Drain => "drain",
+            Action::Weight => "weight",
+            Action::Add => "add",
+            Action::Remove => "remove",
+        };
+        write!(f, "{name} upstream={upstream:?} server={server:?}")?;
+        weight.map_or(Ok(()), |weight| write!(f, " weight={weight}"))?;
+        if *persist { f.write_str(" persist") } else { Ok(()) }
     }
 }
 

@@ -9,9 +9,15 @@ use serow_processes::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess};
 
 use super::{
-    ban_command::BanCommand, cache_inquiry::CacheInquiry, config_pages::SharedAddedSettings,
-    maintenance_command::MaintenanceCommand, purge_command::PurgeCommand, server_command::ServerCommand,
-    sources::Sources, total,
+    ban_command::BanCommand,
+    cache_inquiry::CacheInquiry,
+    config_pages::SharedAddedSettings,
+    fleet_command::{FleetOutcome, FleetRequest},
+    maintenance_command::MaintenanceCommand,
+    purge_command::PurgeCommand,
+    server_command::ServerCommand,
+    sources::Sources,
+    total,
 };
 
 /// The server or master that an admin endpoint reports on and controls.
@@ -102,6 +108,14 @@ impl Subject {
         self.command(&command, true, |sources| command.apply(&sources.maintenance)).await
     }
 
+    /// Gives a command to all servers of the fleet; returns the outcome.
+    pub(super) async fn apply_to_fleet(&self, request: &FleetRequest) -> Result<FleetOutcome, Refusal> {
+        let Self::Master { control, .. } = self else { return Err(Refusal::Impossible(WITHOUT_FLEET)) };
+        let value = serde_json::to_value(request).map_err(|error| Refusal::Failed(error.to_string()))?;
+        let outcome = control.command(value, false).await.map_err(Refusal::Failed)?;
+        serde_json::from_str(&outcome).map_err(|error| Refusal::Failed(error.to_string()))
+    }
+
     /// Applies a command to the server of this process, or has the generations do it; later ones as well, if it persists.
     async fn command(
         &self,
@@ -187,6 +201,8 @@ fn generation(generation: &GenerationReport) -> Value {
         "requests_in_progress": number("/requests/in_progress"),
     })
 }
+
+const WITHOUT_FLEET: &str = "a fleet needs 'serow run' with [redis] in its settings file, on all of its servers";
 
 #[cfg(test)]
 mod tests {

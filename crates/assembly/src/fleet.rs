@@ -15,7 +15,7 @@ use serow_limits::Limit;
 /// The fleet of a table in a file in this folder; nothing where it means nothing.
 pub(crate) fn of(table: RedisTable, folder: &Path, problems: &Problems) -> Option<Arc<Fleet>> {
     let RedisTable { settings, place } = table;
-    let RedisSettings { url, username, password_file, ca, prefix, timeout, instances } = settings;
+    let RedisSettings { url, username, password_file, ca, prefix, timeout, name, instances } = settings;
     let refuse = |problem: Problem| {
         problems.add(problem);
         None
@@ -48,7 +48,7 @@ pub(crate) fn of(table: RedisTable, folder: &Path, problems: &Problems) -> Optio
     let tls = is_tls.then(|| FleetSettings::encryption(ca.as_deref()));
     let tls = noted(tls.transpose(), &place.key("ca"), problems)?;
     let instances = instances.map_or(1, |instances| instances.in_memory() as u32);
-    let settings = FleetSettings { urls, username, password, prefix, timeout, instances, tls };
+    let settings = FleetSettings { urls, username, password, prefix, timeout, name, instances, tls };
     Some(Arc::new(Fleet::new(settings)))
 }
 

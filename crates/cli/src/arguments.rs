@@ -11,6 +11,7 @@ mod cache;
 mod completions;
 mod config;
 mod files;
+mod fleet;
 mod import;
 mod init;
 mod maintenance;
@@ -30,7 +31,7 @@ mod waterfall;
 
 pub(crate) use self::{
     acme::{AcmeArguments, AcmeCommand, CertificateNameArguments, RenewArguments},
-    admin::{AdminClientArguments, StatusArguments},
+    admin::{AdminClientArguments, ServerStatusArguments, StatusArguments},
     app::AppArguments,
     ban::{BanAddArguments, BanArguments, BanListArguments, BanRemoveArguments, BanSubcommand},
     cache::{CacheArguments, CacheOrderChoice},
@@ -40,9 +41,10 @@ pub(crate) use self::{
         ConfigSubcommand,
     },
     files::FilesArguments,
+    fleet::FleetArguments,
     import::ImportArguments,
     init::InitArguments,
-    maintenance::{MaintenanceArguments, MaintenanceOnArguments, MaintenanceSubcommand},
+    maintenance::{MaintenanceArguments, MaintenanceOffArguments, MaintenanceOnArguments, MaintenanceSubcommand},
     man::ManArguments,
     password::PasswordArguments,
     proxy::ProxyArguments,

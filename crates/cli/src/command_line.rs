@@ -9,7 +9,7 @@ use crate::{
         AcmeArguments, AppArguments, BanArguments, CacheArguments, CheckArguments, CompleteArguments,
         CompletionsArguments, ConfigArguments, FilesArguments, ImportArguments, InitArguments, MaintenanceArguments,
         ManArguments, PasswordArguments, ProxyArguments, PurgeArguments, ReloadArguments, RouteArguments, RunArguments,
-        StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
+        ServerStatusArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     command_error::CommandError,
     usage,
@@ -167,7 +167,7 @@ pub(crate) enum Command {
     /// The server needs an admin socket, as in `serow files --admin unix:/run/serow/admin.sock`. 'queue
     /// delay' is how long HTTP/2 data waits in the kernel before it is sent.
     #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
-    Status(StatusArguments),
+    Status(ServerStatusArguments),
     /// List the automatic certificates (ACME) of a running server: issuer, expiry, next order and last error.
     ///
     /// The server needs an admin socket, as in `serow files --acme example.com --admin unix:/run/serow/admin.sock`.

@@ -29,17 +29,17 @@ pub(crate) fn run(arguments: ConfigArguments) -> Result<(), CommandError> {
             let file = client.added_file(&name)?;
             print(file.map(|file| file.text).ok_or_else(|| client.no_added_file(&name)))
         }
-        ConfigSubcommand::Put(ConfigPutArguments { name, file, new, etag, client }) => {
+        ConfigSubcommand::Put(ConfigPutArguments { name, file, new, etag, fleet, client }) => {
             let text = text_of(&file)?;
             let precondition = match (new, etag) {
                 (true, _) => Precondition::Absent,
                 (false, etag) => version(etag),
             };
-            let stored = admin_client(&client)?.put_added_file(&name, text, precondition);
+            let stored = admin_client(&client)?.for_fleet(fleet.fleet).put_added_file(&name, text, precondition);
             print(stored.map(|stored| stored.message))
         }
-        ConfigSubcommand::Delete(ConfigDeleteArguments { name, etag, client }) => {
-            print(admin_client(&client)?.delete_added_file(&name, version(etag)))
+        ConfigSubcommand::Delete(ConfigDeleteArguments { name, etag, fleet, client }) => {
+            print(admin_client(&client)?.for_fleet(fleet.fleet).delete_added_file(&name, version(etag)))
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 
 /// Runs the command, and prints what the server answers to each part of it.
 pub(crate) fn run(arguments: PurgeArguments) -> Result<(), CommandError> {
-    let PurgeArguments { urls, prefixes, tags, all, soft, client } = arguments;
+    let PurgeArguments { urls, prefixes, tags, all, soft, fleet, client } = arguments;
     let urls = urls.into_iter().map(PurgedResponses::Url);
     let prefixes = prefixes.into_iter().map(PurgedResponses::Prefix);
     let tags = tags.into_iter().map(PurgedResponses::Tag);
@@ -19,6 +19,6 @@ pub(crate) fn run(arguments: PurgeArguments) -> Result<(), CommandError> {
     let commands: Vec<_> = parts.map(|purge| PurgeCommand { purge, soft }).collect();
     // All or nothing: nothing is purged if one of them is wrong.
     commands.iter().try_for_each(PurgeCommand::check).map_err(CommandError::Usage)?;
-    let client = admin_client(&client)?;
+    let client = admin_client(&client)?.for_fleet(fleet.fleet);
     commands.iter().try_for_each(|command| print(client.purge(command)))
 }

@@ -22,11 +22,13 @@ struct BusyFileError(AddedFileName);
 /// Runs the command, and prints what the server answers.
 pub(crate) fn run(arguments: RouteArguments) -> Result<(), CommandError> {
     match arguments.command {
-        RouteSubcommand::Add(RouteAddArguments { address, target, client }) => {
-            print(Ok(change(&admin_client(&client)?, &address, |text| add_route(text, &address, &target))?))
+        RouteSubcommand::Add(RouteAddArguments { address, target, fleet, client }) => {
+            let client = admin_client(&client)?.for_fleet(fleet.fleet);
+            print(Ok(change(&client, &address, |text| add_route(text, &address, &target))?))
         }
-        RouteSubcommand::Remove(RouteRemoveArguments { address, client }) => {
-            print(Ok(change(&admin_client(&client)?, &address, |text| remove_route(text, &address))?))
+        RouteSubcommand::Remove(RouteRemoveArguments { address, fleet, client }) => {
+            let client = admin_client(&client)?.for_fleet(fleet.fleet);
+            print(Ok(change(&client, &address, |text| remove_route(text, &address))?))
         }
         RouteSubcommand::List(RouteListArguments { json, client }) => {
             let listing = listing(&admin_client(&client)?)?;
@@ -47,10 +49,14 @@ fn change(
             Some(file) => (Some(file.text), Precondition::Version(vec![file.etag])),
             None => (None, Precondition::Absent),
         };
-        let outcome = match edit(text.as_deref())? {
-            FileChange::Nothing => return Ok(format!("{address} leads there already\n")),
-            FileChange::Put(text) => client.put_added_file(name, text, version).map(|stored| stored.message),
-            FileChange::Delete => client.delete_added_file(name, version),
+        let outcome = match (edit(text.as_deref())?, text) {
+            // Other servers may have another text.
+            (FileChange::Nothing, Some(text)) if client.is_for_fleet() => {
+                client.put_added_file(name, text, version).map(|stored| stored.message)
+            }
+            (FileChange::Nothing, _) => return Ok(format!("{address} leads there already\n")),
+            (FileChange::Put(text), _) => client.put_added_file(name, text, version).map(|stored| stored.message),
+            (FileChange::Delete, _) => client.delete_added_file(name, version),
         };
         match outcome {
             Err(error) if error.is_conflict() || error.is_no_added_file() => {}

@@ -9,10 +9,12 @@
 //! | it warns of what the settings probably do not mean | `run/warnings.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
+//! | it executes the commands of its fleet | `run/fleet_commands.rs`, `run/fleet_commands/` |
 //! | it serves with other settings, as far as one process can | `run/live_settings.rs`, `run/access_threads.rs` |
 
 mod access_threads;
 mod ban_storage;
+mod fleet_commands;
 mod live_settings;
 mod master;
 mod orders;

@@ -93,7 +93,7 @@ impl SandboxState {
 impl SandboxState {
     /// Why a process in this state cannot serve these settings, or would have more rights than another one; none if it can.
     pub(crate) fn reason_for_process(&self, configuration: &Configuration) -> Option<String> {
-        match (self, needed_paths(configuration, None)) {
+        match (self, needed_paths(configuration, &[])) {
             (Self::On(_, granted), Ok(needed)) => {
                 let missing = granted.first_missing(&needed)?;
                 Some(format!("the sandbox is without {}", missing.display()))
@@ -117,15 +117,16 @@ impl Reason {
     }
 }
 
-/// Opens what a generation with these settings needs, while this may be root still. `keys` is the folder of key sets.
-pub(crate) fn prepare(configuration: &Configuration, keys: Option<&Path>) -> Result<PreparedSandbox, Reason> {
-    let paths = needed_paths(configuration, keys)?;
+/// Opens what a generation with these settings needs, while this may be root still. `folders` are those of key
+/// sets and of commands to a fleet.
+pub(crate) fn prepare(configuration: &Configuration, folders: &[&Path]) -> Result<PreparedSandbox, Reason> {
+    let paths = needed_paths(configuration, folders)?;
     let sandbox = Sandbox::new(&paths).map_err(Reason::Kernel)?;
     Ok(PreparedSandbox { sandbox, granted: Granted::of(paths) })
 }
 
 /// The files that a generation with these settings needs, each once.
-fn needed_paths(configuration: &Configuration, keys: Option<&Path>) -> Result<Vec<AllowedPath>, Reason> {
+fn needed_paths(configuration: &Configuration, folders: &[&Path]) -> Result<Vec<AllowedPath>, Reason> {
     let logs = configuration.logs.destinations();
     require_no_programs(configuration, &logs)?;
     let mut paths = Vec::new();
@@ -149,7 +150,7 @@ fn needed_paths(configuration: &Configuration, keys: Option<&Path>) -> Result<Ve
     }
     // They exist: as root, they were created a moment ago. Their files are listed and synchronized with their folder,
     // and a folder in them that somebody has removed is created again.
-    for folder in own_folders(configuration, keys) {
+    for folder in own_folders(configuration, folders) {
         let path = existing(&folder)?.unwrap_or(folder);
         paths.push(AllowedPath { path, access: FileAccess::Change });
     }
@@ -173,15 +174,15 @@ fn needed_paths(configuration: &Configuration, keys: Option<&Path>) -> Result<Ve
     Ok(paths)
 }
 
-/// The folders that belong to the server alone: certificates, the key sets of issuers, stored responses.
-fn own_folders(configuration: &Configuration, keys: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+/// The folders that belong to the server alone: certificates, these, stored responses.
+fn own_folders(configuration: &Configuration, folders: &[&Path]) -> impl Iterator<Item = PathBuf> {
     let certificates = certificates::acme_settings(&configuration.server).ok().flatten();
     let certificates = certificates.and_then(|certificates| match certificates.store {
         StoreSettings::Directory(folder) => Some(folder),
         StoreSettings::Redis(redis) => redis.copy().filter(|folder| folder.exists()),
     });
     let cache = configuration.cache.as_ref().and_then(CacheStore::folder).map(|folder| folder.path.clone());
-    certificates.into_iter().chain(keys.map(Path::to_owned)).chain(cache)
+    certificates.into_iter().chain(folders.iter().map(|folder| (*folder).to_owned())).chain(cache)
 }
 
 /// Whether the server connects to others whose names it has to look up.

@@ -86,6 +86,25 @@ pub(crate) fn folder_of_keys(sets: &[Arc<RemoteKeys>], owner: Option<(u32, Optio
     .ok()
 }
 
+/// Creates the folder in which the commands to a fleet are kept, for the server of this settings file, and for this user and
+/// group; nothing where there is no folder for it.
+pub(crate) fn folder_of_journal(file: &Path, owner: Option<(u32, Option<u32>)>) -> Option<PathBuf> {
+    let created = match of_user() {
+        Some(folder) => {
+            let folder = folder.join(format!("{JOURNAL}-{}", path_number(file)));
+            private_folder(&folder, owner).map_err(|error| error.to_string())
+        }
+        None => Err("neither XDG_STATE_HOME nor HOME names a folder".to_owned()),
+    };
+    created.inspect_err(|reason| {
+        tracing::warn!(
+            "commands to the fleet are not executed on this server, since they cannot be kept: {reason}; set XDG_STATE_HOME \
+             to a folder that only this user may write to"
+        );
+    })
+    .ok()
+}
+
 /// The folder of the settings files that are added to the server of this settings file, an absolute path.
 pub(crate) fn of_added_settings(file: &Path) -> Option<PathBuf> {
     Some(of_user()?.join(ADDED).join(path_number(file)))
@@ -129,6 +148,9 @@ const LOGIN_KEY: &str = "login.key";
 
 /// The folder with the settings files that are added to servers.
 const ADDED: &str = "added";
+
+/// The folders with commands to fleets, each with the number of a settings file.
+const JOURNAL: &str = "fleet";
 
 /// The folder with the key sets of issuers.
 const KEYS: &str = "keys";

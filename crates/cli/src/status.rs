@@ -2,12 +2,17 @@
 
 use crate::{
     admin_client::{admin_client, print},
-    arguments::StatusArguments,
+    arguments::ServerStatusArguments,
     command_error::CommandError,
 };
 
-/// Prints the status of a running server, as lines or as JSON.
-pub(crate) fn run(arguments: &StatusArguments) -> Result<(), CommandError> {
-    let client = admin_client(&arguments.client)?;
-    print(if arguments.json { client.status() } else { client.summary() })
+/// Prints the status of a running server or its fleet, as lines or as JSON.
+pub(crate) fn run(ServerStatusArguments { fleet, status }: &ServerStatusArguments) -> Result<(), CommandError> {
+    let client = admin_client(&status.client)?;
+    print(match (fleet, status.json) {
+        (false, false) => client.summary(),
+        (false, true) => client.status(),
+        (true, false) => client.fleet_table(),
+        (true, true) => client.fleet(),
+    })
 }

@@ -29,8 +29,8 @@ fn list(arguments: &UpstreamListArguments) -> Result<(), CommandError> {
 }
 
 fn send(change: ServerChangeArguments, action: Action, weight: Option<Count<1, 65_535>>) -> Result<(), CommandError> {
-    let ServerChangeArguments { name, server, persistence, client } = change;
+    let ServerChangeArguments { name, server, persistence, fleet, client } = change;
     let weight = weight.and_then(|weight| u16::try_from(weight.get()).ok());
     let command = ServerCommand { upstream: name, server, action, weight, persist: persistence.persist };
-    print(admin_client(&client)?.change_server(&command))
+    print(admin_client(&client)?.for_fleet(fleet.fleet).change_server(&command))
 }

@@ -10,8 +10,8 @@ use redis::Cmd;
 use tokio::sync::oneshot;
 
 use crate::{
-    Consumption, Events, FleetReport, FleetSettings, Peers, RedisCommands, SharedKey, SharedTable, clock, redis_link,
-    report::FleetState,
+    Consumption, Events, FleetReport, FleetSettings, Peers, RedisCommands, SharedJournal, SharedKey, SharedTable,
+    clock, redis_link, report::FleetState,
 };
 
 /// The fleet as one server sees it.
@@ -22,6 +22,7 @@ pub struct Fleet {
     pub(crate) state: FleetState,
     commands: RedisCommands,
     tables: RwLock<Vec<Arc<SharedTable>>>,
+    journal: RwLock<Option<Arc<SharedJournal>>>,
 }
 
 /// The thread that talks to Redis. It ends when this is dropped, after a last exchange.
@@ -42,6 +43,7 @@ impl Fleet {
             events: Events::default(),
             state: FleetState::default(),
             tables: RwLock::default(),
+            journal: RwLock::default(),
         }
     }
 
@@ -54,6 +56,22 @@ impl Fleet {
     /// Has the keys of a table exchanged.
     pub fn add(&self, table: Arc<SharedTable>) {
         self.tables.write().unwrap_or_else(PoisonError::into_inner).push(table);
+    }
+
+    /// Has the commands of a journal exchanged from now on. Of all processes of a server, only the one that serves has it.
+    pub fn attach(&self, journal: Arc<SharedJournal>) {
+        *self.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(journal);
+    }
+
+    /// Exchanges no commands any more: another process does.
+    pub fn detach(&self) {
+        *self.journal.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The journal, while this process has it.
+    #[must_use]
+    pub fn journal(&self) -> Option<Arc<SharedJournal>> {
+        self.journal.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Events that reach all servers.
@@ -104,9 +122,33 @@ impl Fleet {
             events_published: counts.published.load(Ordering::Relaxed),
             events_received: counts.received.load(Ordering::Relaxed),
             events_lost: counts.lost.load(Ordering::Relaxed),
+            journal: None,
+            servers: Vec::new(),
         };
+        if let Some(journal) = self.journal() {
+            (report.journal, report.servers) = (Some(journal.lock().counts()), journal.servers());
+        }
         self.state.fill(&mut report, now);
         report
+    }
+
+    /// The name of this server that the settings give it.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.settings.name.as_deref()
+    }
+
+    /// How many servers are in contact through Redis, this one included; `None` where this one is not.
+    #[must_use]
+    pub fn contacts(&self) -> Option<u32> {
+        self.peers.are_in_contact(clock::now()).then(|| self.peers.instances())
+    }
+
+    /// Whether there is something for Redis.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.events.is_waiting()
+            || self.tables().iter().any(|table| table.is_waiting())
+            || self.journal().is_some_and(|journal| journal.lock().has_more())
     }
 
     pub(crate) fn tables(&self) -> RwLockReadGuard<'_, Vec<Arc<SharedTable>>> {

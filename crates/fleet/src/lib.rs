@@ -24,6 +24,8 @@
 //! | commands of scripts | `commands.rs`, `redis_link/command_connection.rs` |
 //! | what one of several servers does for all | `turns.rs` |
 //! | events that reach all servers | `events.rs`, `redis_link/stream.rs` |
+//! | commands that are given to all servers, also to those that are away | `journal.rs`, `shared_journal.rs` |
+//! | their exchange, and what servers tell about themselves | `redis_link/journal_exchange.rs`, `redis_link/server_reports.rs` |
 //! | what the status says | `report.rs` |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure real time"))]
@@ -34,10 +36,12 @@ mod entry;
 mod events;
 mod exchange;
 mod fleet;
+mod journal;
 mod peers;
 mod redis_link;
 mod report;
 mod settings;
+mod shared_journal;
 mod shared_table;
 #[cfg(test)]
 mod simulation;
@@ -49,9 +53,14 @@ pub use self::{
     events::{Event, EventCounts, Events, MAX_EVENTS, MAX_PAYLOAD, MAX_WAITING},
     exchange::{Consumption, KeyName, Standing},
     fleet::{Fleet, FleetThread},
+    journal::{
+        EntryState, FleetJournal, HeldEntry, JournalCounts, JournalEntry, JournalError, JournalFile, JournalFileError,
+        MAX_COMMAND, MAX_SUBJECT, ServerId, Stamp, StampError, journal_subject,
+    },
     peers::{MAX_INSTANCES, Peers},
     report::FleetReport,
     settings::{DEFAULT_TIMEOUT, FleetFileError, FleetSettings},
+    shared_journal::{JournalFunctions, MAX_REPORT, ServerReport, SharedJournal},
     shared_table::{MAX_LISTED, SharedKey, SharedTable},
     turns::{Turn, TurnResult},
 };

@@ -4,9 +4,11 @@ mod bounded_stream;
 mod command_connection;
 mod connection;
 mod error;
+mod journal_exchange;
 mod limited_replies;
 mod round;
 mod scripts;
+mod server_reports;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -98,7 +100,7 @@ impl Link<'_> {
             let now = clock::now();
             let is_due = exchanged == 0 || now - exchanged >= IDLE_INTERVAL.as_nanos() as u64;
             let mut pause = INTERVAL;
-            if is_due || self.fleet.events.is_waiting() || self.fleet.tables().iter().any(|table| table.is_waiting()) {
+            if is_due || self.fleet.is_waiting() {
                 exchanged = now;
                 match self.session.exchange(self.fleet, connection).await {
                     Ok(outcome) => {
@@ -139,7 +141,8 @@ impl Link<'_> {
             match error.reason {
                 Reason::ForeignValue | Reason::Refused => tracing::warn!("Redis at {place}: {error}"),
                 _ => tracing::warn!(
-                    "Redis at {place} cannot be used ({error}); shared limits continue with this server's share"
+                    "Redis at {place} cannot be used ({error}); shared limits continue with this server's share, and \
+                     commands of other servers arrive when it can be"
                 ),
             }
         }

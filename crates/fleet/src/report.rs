@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use crate::{JournalCounts, ServerReport};
+
 /// How the fleet is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetReport {
@@ -35,6 +37,10 @@ pub struct FleetReport {
     pub events_received: u64,
     /// Events that were forgotten, or are not events.
     pub events_lost: u64,
+    /// How the journal of commands is; `None` where another process has it.
+    pub journal: Option<JournalCounts>,
+    /// The servers of the fleet, the one with the latest news first.
+    pub servers: Vec<ServerReport>,
 }
 
 /// State that the thread that talks to Redis shares with the others.

@@ -27,6 +27,8 @@ pub struct FleetSettings {
     pub prefix: String,
     /// How long an answer may take.
     pub timeout: Duration,
+    /// The name of this server among the others; nothing for that of the machine.
+    pub name: Option<String>,
     /// How many servers share the limits, until Redis has said it.
     pub instances: u32,
     /// How connections are encrypted, if they are.
@@ -51,6 +53,7 @@ impl FleetSettings {
             password: None,
             prefix: "serow:".to_owned(),
             timeout: DEFAULT_TIMEOUT,
+            name: None,
             instances: 1,
             tls: None,
         }

@@ -5,14 +5,14 @@
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
 //! | the messages between both | `messages.rs`, `reports.rs` |
-//! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `parent.rs` |
+//! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `parent.rs`, `command_answer.rs` |
 //! | what a generation leaves for later ones | `shared_state.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | a state machine without I/O decides what to do | `server_generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | the driver waits for events, and executes the machine's actions | `driver.rs` |
 //! | a reload: the serving generation adopts the settings, or another one starts | `server_generations/adoption.rs`, `driver/adoption.rs`, `program_file.rs` |
 //! | a change of the settings beside the file, such as an added file | `driver/changes.rs` |
-//! | the serving generation asks for such a change | `change_requests.rs` |
+//! | the serving generation asks for such a change, or for a command | `change_requests.rs` |
 //! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master does not parse settings: a new version of the program may have new ones, and reports the errors of a file
@@ -22,6 +22,7 @@
 mod action;
 mod change_requests;
 mod child;
+mod command_answer;
 mod control;
 mod crashes;
 mod driver;
@@ -46,6 +47,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     change_requests::ChangeRequests,
+    command_answer::CommandAnswer,
     control::{
         ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess,
     },

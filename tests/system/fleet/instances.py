@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -33,7 +34,8 @@ class Instance:
         (self.folder / "serow.toml").write_text(text)
         with open(self.folder / "serow.log", "ab") as log:
             self.process = subprocess.Popen([str(program("serow")), "run", "-c", str(self.folder / "serow.toml")],
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                                            env=os.environ | {"STATE_DIRECTORY": str(self.folder / "state")})
 
     def wait(self) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -7,6 +7,17 @@ use serow::Address;
 
 /// The options of `serow status`.
 #[derive(Debug, Args)]
+pub(crate) struct ServerStatusArguments {
+    /// List the servers that share the Redis of [redis], instead of the status of this one.
+    #[arg(long)]
+    pub(crate) fleet: bool,
+
+    #[command(flatten)]
+    pub(crate) status: StatusArguments,
+}
+
+/// The options of commands that print a part of the status.
+#[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     /// Print the JSON of the admin socket.
     #[arg(long)]

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serow_config::values::Span;
 use serow_message::ClientNetwork;
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow ban`.
 #[derive(Debug, Args)]
@@ -53,6 +53,9 @@ pub(crate) struct BanAddArguments {
     pub(crate) reason: Option<String>,
 
     #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
+
+    #[command(flatten)]
     pub(crate) client: AdminClientArguments,
 }
 
@@ -61,6 +64,9 @@ pub(crate) struct BanAddArguments {
 pub(crate) struct BanRemoveArguments {
     /// Address of the client.
     pub(crate) address: ClientNetwork,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serow_admin::AddedFileName;
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow config`.
 #[derive(Debug, Args)]
@@ -70,6 +70,9 @@ pub(crate) struct ConfigPutArguments {
     pub(crate) etag: Option<String>,
 
     #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
+
+    #[command(flatten)]
     pub(crate) client: AdminClientArguments,
 }
 
@@ -82,6 +85,9 @@ pub(crate) struct ConfigDeleteArguments {
     /// Remove only this version, which 'serow config list --json' prints as the ETag.
     #[arg(id = "etag", long = "version", value_name = "ETAG")]
     pub(crate) etag: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serow_config::values::{NetworkRule, Span};
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow maintenance`.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(crate) enum MaintenanceSubcommand {
     /// Requests in progress are finished. Reloads and crashes do not end maintenance, the end of 'serow run' does.
     On(MaintenanceOnArguments),
     /// End maintenance: clients are served.
-    Off(AdminClientArguments),
+    Off(MaintenanceOffArguments),
 }
 
 /// The options of `serow maintenance on`.
@@ -36,6 +36,19 @@ pub(crate) struct MaintenanceOnArguments {
     /// Behind a proxy, it is the address of the proxy, unless `trust` names the proxy.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) allow: Vec<NetworkRule>,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
+
+    #[command(flatten)]
+    pub(crate) client: AdminClientArguments,
+}
+
+/// The options of `serow maintenance off`.
+#[derive(Debug, Args)]
+pub(crate) struct MaintenanceOffArguments {
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow purge`.
 #[derive(Debug, Args)]
@@ -28,6 +28,9 @@ pub(crate) struct PurgeArguments {
     /// (stale-while-revalidate), or in place of an error (stale-if-error).
     #[arg(long)]
     pub(crate) soft: bool,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

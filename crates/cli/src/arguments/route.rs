@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serow_route_settings::{RouteAddress, RouteTarget};
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow route`.
 #[derive(Debug, Args)]
@@ -44,6 +44,9 @@ pub(crate) struct RouteAddArguments {
     pub(crate) target: RouteTarget,
 
     #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
+
+    #[command(flatten)]
     pub(crate) client: AdminClientArguments,
 }
 
@@ -53,6 +56,9 @@ pub(crate) struct RouteRemoveArguments {
     /// Host and path of the route, as 'serow route list' prints them.
     #[arg(value_name = "HOST[/PATH]")]
     pub(crate) address: RouteAddress,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

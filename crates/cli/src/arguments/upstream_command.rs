@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serow_config::values::Count;
 
-use super::AdminClientArguments;
+use super::{AdminClientArguments, FleetArguments};
 
 /// The options of `serow upstream`.
 #[derive(Debug, Args)]
@@ -64,6 +64,9 @@ pub(crate) struct ServerChangeArguments {
 
     #[command(flatten)]
     pub(crate) persistence: PersistenceArguments,
+
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 
     #[command(flatten)]
     pub(crate) client: AdminClientArguments,

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
-use serow_admin::{BanCommand, CacheInquiry, MaintenanceCommand, PurgeCommand, ServerCommand};
+use serow_admin::{BanCommand, CacheInquiry, FleetBan, FleetRequest, MaintenanceCommand, PurgeCommand, ServerCommand};
 use serow_site::Application;
-use serow_supervisor::master::{Adoption, Orders, StopReason, Wait};
+use serow_supervisor::master::{Adoption, CommandAnswer, Orders, StopReason, Wait};
 
 use super::{
     ban_storage::BanStorage,
+    fleet_commands::FleetCommands,
     live_settings::{LiveSettings, SharedParts},
 };
 
@@ -24,6 +25,8 @@ pub(super) struct ServerOrders {
     pub(super) parts: SharedParts,
     pub(super) settings: LiveSettings,
     pub(super) bans: BanStorage,
+    /// The commands of the fleet, or why there are none.
+    pub(super) fleet: Result<FleetCommands, &'static str>,
     /// How long what runs may take when another generation serves.
     pub(super) replaced: Duration,
     /// And when the server ends.
@@ -36,6 +39,7 @@ impl Orders for ServerOrders {
             tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
         self.bans.stop();
+        self.fleet.iter().for_each(FleetCommands::stop);
         match reason {
             // Connections that never end may go on beside the other generation.
             StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
@@ -65,14 +69,31 @@ impl Orders for ServerOrders {
         if matches!(adoption, Adoption::Adopted) {
             // Programs that rotate logs reload a server as well.
             self.reopen();
+            self.fleet.iter().for_each(FleetCommands::retry);
         }
         adoption
     }
 
-    fn command(&mut self, command: &Value) -> Result<String, String> {
+    fn command(&mut self, command: &Value) -> CommandAnswer {
+        match FleetRequest::deserialize(command) {
+            Ok(request) => match &self.fleet {
+                Ok(fleet) => fleet.give(request),
+                Err(reason) => Err((*reason).to_owned()).into(),
+            },
+            Err(_) => self.execute(command).into(),
+        }
+    }
+}
+
+impl ServerOrders {
+    /// Executes a command to this server.
+    fn execute(&self, command: &Value) -> Result<String, String> {
         let sources = &self.parts.lock().sources;
         if let Ok(command) = CertificateCommand::deserialize(command) {
             return sources.certificates.apply(command);
+        }
+        if let Ok(ban) = FleetBan::deserialize(command) {
+            return ban.apply(&sources.bans);
         }
         if let Ok(command) = BanCommand::deserialize(command) {
             return command.apply(&sources.bans);

@@ -2,7 +2,11 @@
 //! folders ([`Privileged`]), becomes the user of the settings ([`Unprivileged`]), and can then open only the files that it
 //! needs ([`Sandboxed`]). Threads start after that: the system gives rights up for one thread at a time.
 
-use std::{io, os::unix::process::parent_id, path::PathBuf};
+use std::{
+    io,
+    os::unix::process::parent_id,
+    path::{Path, PathBuf},
+};
 
 use serow::BoundServer;
 use serow_acme::PreparedManager;
@@ -27,6 +31,8 @@ pub(super) struct Opened {
     pub(super) certificates: Option<PreparedManager>,
     /// The folder of key sets that were fetched.
     pub(super) keys: Option<PathBuf>,
+    /// The folder of commands to the fleet.
+    pub(super) journal: Option<PathBuf>,
     pub(super) server_number: u64,
 }
 
@@ -50,6 +56,7 @@ impl Privileged {
     /// Opens ports, keys and folders, which only root may be able to.
     pub(super) fn open(
         mut configuration: Configuration,
+        file: &Path,
         generation_secret: Option<[u8; 32]>,
         parent: &Parent,
     ) -> Result<Self, String> {
@@ -67,14 +74,16 @@ impl Privileged {
         cache_folder::prepare(configuration.cache.as_ref(), owner).map_err(|error| error.message())?;
         let server_number = cache_folder::server_number(parent_id());
         let keys = state_folder::folder_of_keys(&configuration.access.remote_keys, owner);
-        Ok(Self(Opened { configuration, admin, server, certificates, keys, server_number }))
+        let journal = configuration.access.fleet.as_ref().and_then(|_| state_folder::folder_of_journal(file, owner));
+        Ok(Self(Opened { configuration, admin, server, certificates, keys, journal, server_number }))
     }
 
     /// Gives up root's rights, if the settings name a user.
     pub(super) fn become_user(self) -> Result<Unprivileged, String> {
         let Self(opened) = self;
         // The paths of the sandbox are opened by root, who reaches all of them.
-        let sandbox = sandbox::prepare(&opened.configuration, opened.keys.as_deref());
+        let folders: Vec<&Path> = [&opened.keys, &opened.journal].into_iter().flatten().map(PathBuf::as_path).collect();
+        let sandbox = sandbox::prepare(&opened.configuration, &folders);
         opened.configuration.account.as_ref().map_or(Ok(()), assume)?;
         Ok(Unprivileged { opened, sandbox })
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serow::{BoundServer, RunningServer};
 use serow_access_log::{AccessLogs, ClientRules, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
-use serow_admin::{CountedRoutes, MaintenanceCommand, ServerCommand, Sources};
+use serow_admin::{CountedRoutes, FleetBan, MaintenanceCommand, ServerCommand, Sources};
 use serow_assembly::{Configuration, Encryption};
 use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
@@ -22,6 +22,7 @@ use serow_supervisor::master::{AdminPlace, GenerationSetup, GenerationTerms, Par
 use super::{
     access_threads::AccessThreads,
     ban_storage::BanStorage,
+    fleet_commands::{self, JournalFolder, PreparedCommands},
     live_settings::{LiveSettings, SharedParts},
     orders::ServerOrders,
     rights::{Opened, Privileged, Sandboxed},
@@ -76,6 +77,8 @@ struct ServerGeneration {
     /// The threads of access control.
     access: AccessThreads,
     bans: BanStorage,
+    /// The commands of the fleet, or why there are none.
+    fleet: Result<PreparedCommands, &'static str>,
     /// The certificate manager.
     certificates: Option<CertificateManager>,
     /// The thread that writes stored responses to files.
@@ -95,7 +98,7 @@ impl ServerGeneration {
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(configuration.server.max_spool);
         configuration.server.encryption.iter().for_each(Encryption::warn_of_dates);
-        let privileged = Privileged::open(configuration, generation_secret, parent)?;
+        let privileged = Privileged::open(configuration, file, generation_secret, parent)?;
         let sandboxed = privileged.become_user()?.enter_sandbox()?;
         Self::start_threads(sandboxed, file, &overrides, shared)
     }
@@ -109,7 +112,7 @@ impl ServerGeneration {
         shared: Option<SharedState>,
     ) -> Result<Self, String> {
         let Sandboxed { opened, sandbox } = sandboxed;
-        let Opened { mut configuration, admin, server, certificates, keys, server_number } = opened;
+        let Opened { mut configuration, admin, server, certificates, keys, journal, server_number } = opened;
         let mut warnings = Warnings::default();
         warnings.replace(&configuration);
         // By the user, who will have to open them again.
@@ -123,11 +126,15 @@ impl ServerGeneration {
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
         let access = AccessThreads::start(&mut configuration, keys.as_deref()).map_err(failed)?;
         let workers = run_applications(&configuration.applications)?;
+        let journal = journal.map(|folder| JournalFolder::new(folder, server_number));
+        let overrides = &[overrides, &journal.as_ref().map(fleet_commands::overrides).unwrap_or_default()].concat();
+        let fleet = PreparedCommands::of(configuration.access.fleet.as_ref(), journal, server.status());
         ServerCommand::apply_overrides(overrides, &configuration.upstreams);
         let (routes, maintenance) = (routes.unwrap_or_default(), MaintenanceSwitch::default());
         MaintenanceCommand::apply_overrides(overrides, &maintenance);
         // As late as possible: until another generation serves, the one before goes on with bans.
         let bans = BanStorage::start(&configuration.server.bans, shared).map_err(failed)?;
+        FleetBan::apply_overrides(overrides, &configuration.server.bans);
         // Likewise: the newest process keeps responses, and all of a server have its master.
         let cache_writer =
             cache_folder::keep(configuration.cache.as_ref(), server_number).map_err(|error| error.message())?;
@@ -145,6 +152,7 @@ impl ServerGeneration {
             workers,
             access,
             bans,
+            fleet,
             certificates,
             cache_writer,
         })
@@ -179,51 +187,51 @@ impl ServerGeneration {
             workers,
             access,
             bans,
+            fleet,
             certificates,
             cache_writer,
             ..
         } = self;
-        let counted = counted_sites(configuration.sites);
-        let Configuration { server: settings, site, reload_grace, fixed, kept, .. } = configuration;
+        let Configuration { server: settings, sites: count, site, reload_grace, fixed, kept, .. } = configuration;
         let terms = GenerationTerms {
             admin,
             admin_token: settings.admin_token,
-            announcement: announcement::line(&counted, &server, &site, settings.encryption.as_ref()),
+            announcement: announcement::line(&counted_sites(count), &server, &site, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
             adopts: true,
-            changes: false,
+            changes: fleet.is_ok(),
         };
         let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);
-        let live = LiveSettings {
-            file,
-            fixed,
-            kept,
-            warnings,
-            sandbox,
-            tls_files,
-            sites: sites.clone(),
-            parts: parts.clone(),
-        };
         let mut orders = ServerOrders {
             stopper: server.stopper(),
             end_of_accepting: None,
             parts: parts.clone(),
-            settings: live,
+            settings: LiveSettings {
+                file,
+                fixed,
+                kept,
+                warnings,
+                sandbox,
+                tls_files,
+                sites: sites.clone(),
+                parts: parts.clone(),
+            },
             bans,
+            fleet: fleet.as_ref().map(PreparedCommands::handle).map_err(|reason| *reason),
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
-        let certificates = certificates.map(CertificateManager::start).transpose()?;
         let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
-        policy.challenges = challenges;
+        policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
+        let certificates = certificates.map(CertificateManager::start).transpose()?;
         let ClientRules { trusted, client_field, .. } = settings.clients;
         let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
         let mut server = serow_site::start(server, &sites, policy, admission)?;
         orders.end_of_accepting = Some(server.end_of_accepting());
-        Ok(Started { server, parts, terms, orders, helpers: (certificates, workers, cache_writer), logs })
+        let (fleet, helpers) = (fleet.ok(), (certificates, workers, cache_writer));
+        Ok(Started { server, parts, terms, orders, fleet, helpers, logs })
     }
 
     /// Where the numbers of its status come from.
@@ -254,6 +262,7 @@ struct Started {
     parts: SharedParts,
     terms: GenerationTerms,
     orders: ServerOrders,
+    fleet: Option<PreparedCommands>,
     helpers: Helpers,
     logs: Option<AccessLogs>,
 }
@@ -265,9 +274,14 @@ type Helpers = (Option<RunningManager>, Vec<Workers>, Option<CacheWriter>);
 impl Started {
     /// Reports to the master, and serves until it says otherwise.
     fn report(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { server, parts, terms, orders, helpers, logs } = self;
+        let Self { server, parts, terms, orders, fleet, helpers, logs } = self;
+        let requests = parent.change_requests();
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
+        let fleet = fleet.map(|fleet| fleet.start(requests)).transpose().map_err(CommandError::system)?;
         let outcome = server.wait();
+        if let Some(fleet) = fleet {
+            fleet.end();
+        }
         parts.end_threads();
         drop(helpers);
         if let Some(logs) = logs {

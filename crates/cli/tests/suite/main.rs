@@ -24,6 +24,7 @@ mod client_certificates;
 mod configuration;
 mod descriptors;
 mod error_routes;
+mod fleet;
 mod forged_addresses;
 mod forward_auth;
 mod header_rules;

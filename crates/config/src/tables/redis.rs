@@ -53,6 +53,10 @@ pub struct RedisSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
 
+    /// Name of this server among the servers of the fleet in 'serow status --fleet' [default: the name of the machine]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+
     /// How many servers share the limits, for the time before Redis has been reached [default: 1]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instances: Option<Count<1, 1000>>,

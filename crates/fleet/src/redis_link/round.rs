@@ -5,10 +5,10 @@ use redis::{Cmd, Pipeline, Value};
 use super::{
     connection::Connection,
     error::{FleetError, Reason},
-    scripts,
+    journal_exchange, scripts, server_reports,
     stream::{self, Content, EntryId},
 };
-use crate::{Consumption, Fleet, SharedKey, Standing, clock, entry::MAX_TOTAL};
+use crate::{Consumption, Fleet, SharedKey, Standing, clock, entry::MAX_TOTAL, journal::JournalRequest};
 
 /// State that lasts from one exchange to the next, even across connections.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ pub(super) struct Session {
     /// When the next heartbeat and the next trimming are due.
     heartbeat_at: u64,
     trim_at: u64,
+    /// How many epochs this server has proposed for a Redis without one.
+    epochs: u64,
+    /// When this server tells about itself again.
+    report_at: u64,
     /// Until when the number of servers can only grow: after an outage, not all have come back yet.
     settled_at: u64,
 }
@@ -43,11 +47,23 @@ enum Part {
     Published(usize),
     Events,
     Trimmed,
+    Journal(JournalRequest),
+    Servers,
 }
 
 impl Session {
     pub(super) fn new(server: String) -> Self {
-        Self { server, last: (0, 0), rereads: false, clock: (0, 0), heartbeat_at: 0, trim_at: 0, settled_at: 0 }
+        Self {
+            server,
+            last: (0, 0),
+            rereads: false,
+            clock: (0, 0),
+            heartbeat_at: 0,
+            trim_at: 0,
+            epochs: 0,
+            report_at: 0,
+            settled_at: 0,
+        }
     }
 
     /// Gets to know a Redis to which a connection was opened. One that has lost its events, or whose clock is behind, is
@@ -57,6 +73,9 @@ impl Session {
         let now = clock::now();
         self.settled_at = now + SETTLING_TIME;
         self.note_heartbeat(fleet, &answer, now)?;
+        if let Some(journal) = fleet.journal() {
+            journal.lock().handle_connected(journal.now());
+        }
         let answer = connection.call(&stream::last(&fleet.settings.key(EVENTS))).await;
         match answer.and_then(|answer| stream::last_id(&answer)) {
             Ok(last) if last < self.last => (self.last, self.rereads) = ((0, 0), true),
@@ -86,6 +105,10 @@ impl Session {
                 is_complete &= !is_of_keys;
                 outcome.problem = Some(error);
             }
+        }
+        if let Some(journal) = fleet.journal() {
+            outcome.has_more |= journal.lock().has_more();
+            journal.notify();
         }
         if is_complete {
             fleet.peers.note_exchange(sent);
@@ -127,6 +150,19 @@ impl Session {
         if now >= self.trim_at {
             self.trim_at = now + TRIM_INTERVAL;
             add(Part::Trimmed, stream::trim(&key, self.redis_time(now)));
+        }
+        let Some(journal) = fleet.journal() else { return (parts, pipeline) };
+        let requests = journal.lock().poll_requests(journal.now());
+        for request in requests {
+            // Another one each time: the same server may be the first twice.
+            self.epochs += 1;
+            let epoch = format!("{}-{}", self.server, self.epochs);
+            let command = journal_exchange::command(&fleet.settings, &request, &epoch);
+            add(Part::Journal(request), command);
+        }
+        if now >= self.report_at {
+            self.report_at = now + server_reports::interval(fleet.peers.instances());
+            add(Part::Servers, server_reports::command(&fleet.settings, &journal.report()));
         }
         (parts, pipeline)
     }
@@ -174,6 +210,16 @@ impl Session {
                 self.rereads &= has_more;
             }
             Part::Trimmed => {}
+            Part::Journal(request) => {
+                let answer = journal_exchange::answer(&request, answer)?;
+                if let Some(journal) = fleet.journal() {
+                    journal.lock().handle_answer(&request, answer, journal.now());
+                }
+            }
+            Part::Servers => {
+                let servers = server_reports::answer(answer)?;
+                fleet.journal().iter().for_each(|journal| journal.set_servers(servers.clone()));
+            }
         }
         Ok(())
     }

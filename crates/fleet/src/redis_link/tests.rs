@@ -1,6 +1,7 @@
 //! With a real Redis server, which each test starts for itself, and with things that claim to be one.
 
 mod imposters;
+mod journal;
 mod turns;
 
 use std::{

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::{
     control::{ChangeError, Changed},
-    messages::FromGeneration,
+    messages::{self, FromGeneration},
     reports,
 };
 
@@ -34,6 +34,7 @@ struct State {
     has_ended: bool,
     asked: u64,
     waiting: HashMap<u64, oneshot::Sender<Result<Changed, ChangeError>>>,
+    executed: HashMap<u64, oneshot::Sender<Result<String, String>>>,
 }
 
 impl ChangeRequests {
@@ -61,18 +62,33 @@ impl ChangeRequests {
         answered.await.unwrap_or_else(|_| Err(ended()))
     }
 
+    /// Has the master send a command to the serving generation, which is this one, and to the draining ones, as
+    /// [`Control::command`](super::Control::command) does: later generations get it as well, if it persists. Returns what was
+    /// done. The command is shorter than 200 KB.
+    ///
+    /// # Errors
+    ///
+    /// Why the command was not executed.
+    pub async fn command(&self, command: Value, persist: bool) -> Result<String, String> {
+        let (answer, answered) = oneshot::channel();
+        let number = {
+            let mut state = self.lock();
+            let number = state.next_number()?;
+            state.executed.insert(number, answer);
+            number
+        };
+        let request = FromGeneration::Execute { number, command, persist };
+        if let Err(error) = messages::send(&self.0.channel, &request) {
+            self.lock().executed.remove(&number);
+            return Err(format!("the master cannot be asked for the command: {error}"));
+        }
+        answered.await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+    }
+
     fn begin(&self) -> Result<(u64, oneshot::Receiver<Result<Changed, ChangeError>>), ChangeError> {
         let mut state = self.lock();
-        if state.has_ended {
-            return Err(ended());
-        }
-        if !state.is_taken {
-            let reason = "the master of this server is of an older version, without such changes: restart the server";
-            return Err(ChangeError::Invalid(reason.to_owned()));
-        }
         let (answer, answered) = oneshot::channel();
-        state.asked += 1;
-        let number = state.asked;
+        let number = state.next_number().map_err(|reason| ChangeError::Invalid(reason.to_owned()))?;
         state.waiting.insert(number, answer);
         Ok((number, answered))
     }
@@ -90,11 +106,19 @@ impl ChangeRequests {
         }
     }
 
+    /// Handles the outcome of a command.
+    pub(super) fn answer_command(&self, number: u64, outcome: Result<String, String>) {
+        if let Some(answer) = self.lock().executed.remove(&number) {
+            let _ = answer.send(outcome);
+        }
+    }
+
     /// Fails all requests: the master has ended.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.has_ended = true;
         state.waiting.clear();
+        state.executed.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -102,9 +126,25 @@ impl ChangeRequests {
     }
 }
 
-fn ended() -> ChangeError {
-    ChangeError::Invalid("the server is stopping".to_owned())
+impl State {
+    /// The number of the next request, or why there is none.
+    fn next_number(&mut self) -> Result<u64, &'static str> {
+        if self.has_ended {
+            return Err(ENDED);
+        }
+        if !self.is_taken {
+            return Err("the master of this server is of an older version, without such changes: restart the server");
+        }
+        self.asked += 1;
+        Ok(self.asked)
+    }
 }
+
+fn ended() -> ChangeError {
+    ChangeError::Invalid(ENDED.to_owned())
+}
+
+const ENDED: &str = "the server is stopping";
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     control::{ChangeError, Changed},
-    messages::{FromGeneration, ToGeneration, read},
+    messages::{FromGeneration, ToGeneration, beginning, read},
     reports,
 };
 
@@ -111,12 +111,31 @@ impl Child {
 
     /// Sends it the outcome of the change with this number, once there is one.
     pub(super) fn tell_outcome(&self, number: u64, answered: oneshot::Receiver<Result<Changed, ChangeError>>) {
+        self.tell_later(answered, move |outcome| {
+            let stopping = || Err(ChangeError::Invalid(STOPPING.to_owned()));
+            let outcome = outcome.unwrap_or_else(stopping).map_err(ChangeError::shortened);
+            ToGeneration::Changed { number, outcome }
+        });
+    }
+
+    /// Sends it the outcome of the command with this number that it has asked for, once there is one.
+    pub(super) fn tell_executed(&self, number: u64, answered: oneshot::Receiver<Result<String, String>>) {
+        self.tell_later(answered, move |outcome| {
+            let outcome = outcome.unwrap_or_else(|| Err(STOPPING.to_owned()));
+            let outcome = outcome.map(|done| beginning(&done)).map_err(|reason| beginning(&reason));
+            ToGeneration::Executed { number, outcome }
+        });
+    }
+
+    fn tell_later<T: 'static>(
+        &self,
+        answered: oneshot::Receiver<T>,
+        message: impl FnOnce(Option<T>) -> ToGeneration + 'static,
+    ) {
         let channel = Rc::clone(&self.channel);
         spawn_local(async move {
-            let stopping = || Err(ChangeError::Invalid("the server is stopping".to_owned()));
-            let outcome = answered.await.unwrap_or_else(|_| stopping()).map_err(ChangeError::shortened);
             // A process that has ended does not need it.
-            if let Ok(message) = serde_json::to_vec(&ToGeneration::Changed { number, outcome }) {
+            if let Ok(message) = serde_json::to_vec(&message(answered.await.ok())) {
                 let _ = channel.send(&message, &[]);
             }
         });
@@ -214,3 +233,5 @@ fn understood(mut message: Message) -> FromGeneration {
     };
     word.unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
 }
+
+const STOPPING: &str = "the server is stopping";

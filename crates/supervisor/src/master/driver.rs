@@ -224,6 +224,7 @@ impl<D: Duties> Driver<D> {
             FromGeneration::ListenQuic { addresses, workers } => self.hand_over_quic(pid, &addresses, workers),
             ready @ FromGeneration::Ready { .. } => self.handle_ready(pid, ready),
             FromGeneration::ReceivedChange { number, change } => self.add_change_of(pid, number, change),
+            FromGeneration::Execute { number, command, persist } => self.execute_for(pid, number, command, persist),
             FromGeneration::Adopting { number } => self.handle(Event::BeginsToAdopt(pid, number)),
             FromGeneration::Adopted { number, .. } if !self.machine.awaits_adoption(pid, number) => {
                 tracing::warn!(pid, "ignored an answer of a generation about settings that it did not have to adopt");

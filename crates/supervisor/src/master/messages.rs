@@ -57,6 +57,8 @@ pub(super) enum ToGeneration {
     Adopt { number: u64, overrides: Vec<Value> },
     /// The outcome of the change with this number.
     Changed { number: u64, outcome: Result<Changed, ChangeError> },
+    /// The outcome of the command with this number that it has asked for.
+    Executed { number: u64, outcome: Result<String, String> },
     #[serde(other)]
     Unknown,
 }
@@ -106,6 +108,8 @@ pub(super) enum FromGeneration {
     /// The same, with the content of the file.
     #[serde(skip)]
     ReceivedChange { number: u64, change: Value },
+    /// It asks for this command, as from the admin socket, and for the outcome with this number.
+    Execute { number: u64, command: Value, persist: bool },
     /// An invalid message, for this reason.
     #[serde(skip)]
     Nonsense { error: String },

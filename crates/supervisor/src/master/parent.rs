@@ -15,6 +15,7 @@ use serow_net::channel::Channel;
 
 use super::{
     change_requests::ChangeRequests,
+    command_answer::{CommandAnswer, CommandAnswers},
     messages::{AdminPlace, AdoptionOutcome, FromGeneration, ToGeneration, WantedListener, beginning, read, send},
     reports,
     shared_state::SharedState,
@@ -26,6 +27,7 @@ use crate::signals::leave_to_parent;
 pub struct Parent {
     channel: Channel,
     requests: ChangeRequests,
+    answers: CommandAnswers,
 }
 
 /// The properties of a generation that its master has to know.
@@ -78,12 +80,8 @@ pub trait Orders: Send + 'static {
     fn reopen(&mut self);
     /// Return the status, in JSON.
     fn report(&mut self) -> Value;
-    /// Execute a command from the admin socket; returns what was done.
-    ///
-    /// # Errors
-    ///
-    /// Why it was not executed.
-    fn command(&mut self, command: &Value) -> Result<String, String>;
+    /// Execute a command from the admin socket; answers what was done, or why it was not executed.
+    fn command(&mut self, command: &Value) -> CommandAnswer;
     /// Serve with the settings of this text from now on, if this process can, and with these overrides: persistent commands to
     /// earlier generations and to this one. Where it cannot, it serves as before. The
     /// terms given to [`Parent::ready`] stay as they are. Other orders wait meanwhile; after 30 s the master starts another
@@ -125,7 +123,7 @@ impl Parent {
         dup2_stdin(File::open("/dev/null")?)?;
         leave_to_parent()?;
         let requests = ChangeRequests::new(channel.try_clone()?);
-        let parent = Self { channel, requests };
+        let parent = Self { channel, requests, answers: CommandAnswers::default() };
         loop {
             let (word, mut descriptors) = parent.receive()?;
             if let (ToGeneration::Begin { overrides, generation_secret, takes_changes }, Some(text)) =
@@ -237,8 +235,9 @@ impl Parent {
         };
         send(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
+        let answers = self.answers.clone();
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
-        Ok(FinalReport { channel })
+        Ok(FinalReport { channel, answers })
     }
 
     fn obey(self, mut orders: impl Orders) {
@@ -257,8 +256,7 @@ impl Parent {
                     let _ = reports::send(&self.channel, orders.report());
                 }
                 Ok((ToGeneration::Command { number, command }, _)) => {
-                    let outcome = orders.command(&command);
-                    let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
+                    self.answers.answer(&self.channel, number, orders.command(&command));
                 }
                 Ok((ToGeneration::Adopt { number, overrides }, descriptors)) => {
                     let _ = send(&self.channel, &FromGeneration::Adopting { number });
@@ -266,6 +264,7 @@ impl Parent {
                     let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
                 }
                 Ok((ToGeneration::Changed { number, outcome }, _)) => self.requests.answer(number, outcome),
+                Ok((ToGeneration::Executed { number, outcome }, _)) => self.requests.answer_command(number, outcome),
                 Ok(_) => {}
                 Err(_) => {
                     self.requests.end();
@@ -329,11 +328,14 @@ fn secret(text: &str) -> Option<[u8; 32]> {
 #[derive(Debug)]
 pub struct FinalReport {
     channel: Channel,
+    answers: CommandAnswers,
 }
 
 impl FinalReport {
-    /// Sends the final report, so that the counters are not lost.
+    /// Waits until all commands are answered ([`CommandAnswer::Later`]), and sends the final report, so that the counters are not
+    /// lost.
     pub fn send(&self, report: Value) {
+        self.answers.wait();
         let _ = reports::send(&self.channel, report);
     }
 }
@@ -358,8 +360,8 @@ mod tests {
             Value::Null
         }
 
-        fn command(&mut self, _command: &Value) -> Result<String, String> {
-            Ok(String::new())
+        fn command(&mut self, _command: &Value) -> CommandAnswer {
+            CommandAnswer::Now(Ok(String::new()))
         }
 
         fn adopt(&mut self, text: Vec<u8>, _overrides: Vec<Value>) -> Adoption {

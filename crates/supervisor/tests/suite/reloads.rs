@@ -13,8 +13,9 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serow_supervisor::master::{
-    self, AdminPlace, Adoption, ChangeError, ChangeRequests, Changed, Control, Duties, Events, GenerationTerms,
-    MasterSettings, Orders, Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait, WantedProcess,
+    self, AdminPlace, Adoption, ChangeError, ChangeRequests, Changed, CommandAnswer, Control, Duties, Events,
+    GenerationTerms, MasterSettings, Orders, Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait,
+    WantedProcess,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -212,13 +213,19 @@ fn change_settings_from_within(requests: &Requests) {
     assert_eq!(text(), Some(long));
     assert_eq!(change(json!(7)), Err(ChangeError::Refused(json!("no text"))));
     assert_eq!(change(json!("refuse")), invalid("refused"));
+    // A command to itself, which later processes get as well.
+    let execute =
+        |command: &str| requests.runtime.block_on(requests.control.command(json!({ "execute": command }), false));
+    assert_eq!(execute("asked"), Ok("done by asking".to_owned()));
+    assert_eq!(requests.report().remembered.last(), Some(&json!("asked")));
     // The process that asks is replaced, and gets the outcome.
     let new = ProcessOfReload::New { reason: Some("workers".to_owned()) };
     assert_eq!(change(json!("process")), made(7, new));
 
     let new = |text| requests.reload(text, WantedProcess::New).unwrap().number;
     assert_eq!(new("silent"), 8);
-    assert_eq!(change(json!("adopt it")), invalid("this process has not announced changes of the settings"));
+    let unannounced = "this process has not announced changes of the settings";
+    assert_eq!((change(json!("adopt it")), execute("x")), (invalid(unannounced), Err(unannounced.to_owned())));
     assert_eq!(new("adopt, and ask when leaving"), 9);
     assert_eq!(new("last"), 10);
     assert_eq!(outcome(), invalid("only the process that serves can change the settings"));
@@ -357,12 +364,20 @@ impl Orders for TestOrders {
         json!({ "text": self.text, "commands": self.commands, "overrides": self.overrides })
     }
 
-    fn command(&mut self, command: &Value) -> Result<String, String> {
+    fn command(&mut self, command: &Value) -> CommandAnswer {
         if let Some(change) = command.get("change") {
             self.ask_for_change(change.clone());
         }
+        if let Some(asked) = command.get("execute").cloned() {
+            // The master asks this process to execute it, while this command waits for that.
+            let requests = self.requests.clone();
+            return CommandAnswer::Later(Box::new(move || {
+                let runtime = Builder::new_current_thread().build().unwrap();
+                runtime.block_on(requests.command(asked, true)).map(|done| format!("{done} by asking"))
+            }));
+        }
         self.commands += 1;
-        Ok("done".to_owned())
+        Ok("done".to_owned()).into()
     }
 
     fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {

@@ -40,14 +40,10 @@ impl<D: Duties> Driver<D> {
     /// untrusted clients, and may be compromised.
     pub(super) fn add_change_of(&mut self, pid: u32, number: u64, change: Value) {
         let Some(child) = self.children.get(&pid) else { return };
-        let is_serving =
-            self.machine.list().any(|(_, serving, stage)| serving == pid && stage == GenerationStage::Serving);
         let (answer, answered) = oneshot::channel();
         child.tell_outcome(number, answered);
-        let obstacle = if !child.may_change {
-            Some("this process has not announced changes of the settings")
-        } else if !is_serving {
-            Some("only the process that serves can change the settings")
+        let obstacle = if let Some(obstacle) = self.obstacle_of(pid) {
+            Some(obstacle)
         } else if self.changes.waiting.len() >= MAX_WAITING {
             Some("too many changes wait: try again later")
         } else {
@@ -56,6 +52,28 @@ impl<D: Duties> Driver<D> {
         match obstacle {
             Some(obstacle) => answer_all([(change, answer)], obstacle),
             None => self.add_change(change, answer),
+        }
+    }
+
+    /// Executes a command that a generation asks for, as one from the admin socket. Likewise, only the serving one may ask.
+    pub(super) fn execute_for(&mut self, pid: u32, number: u64, command: Value, persist: bool) {
+        let Some(child) = self.children.get(&pid) else { return };
+        let (answer, answered) = oneshot::channel();
+        child.tell_executed(number, answered);
+        match self.obstacle_of(pid) {
+            Some(obstacle) => drop(answer.send(Err(obstacle.to_owned()))),
+            None => self.pass_on(command, persist, answer),
+        }
+    }
+
+    /// Why a generation cannot ask for changes.
+    fn obstacle_of(&self, pid: u32) -> Option<&'static str> {
+        let is_serving =
+            self.machine.list().any(|(_, serving, stage)| serving == pid && stage == GenerationStage::Serving);
+        match self.children.get(&pid) {
+            Some(child) if child.may_change && is_serving => None,
+            Some(child) if child.may_change => Some("only the process that serves can change the settings"),
+            _ => Some("this process has not announced changes of the settings"),
         }
     }
 

@@ -1,0 +1,12 @@
+//! The option of commands that can be given to all servers of a fleet.
+
+use clap::Args;
+
+/// The servers that a command is for.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Fleet")]
+pub(crate) struct FleetArguments {
+    /// Give the command to all servers that share the Redis of [redis]; to those that are away, once they are back.
+    #[arg(long)]
+    pub(crate) fleet: bool,
+}
