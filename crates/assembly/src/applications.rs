@@ -4,6 +4,7 @@ use std::{
     cell::RefCell,
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -35,7 +36,20 @@ pub(crate) struct Applications<'a> {
     /// The proxies that the root trusts.
     trust: &'a [NetworkRule],
     host: &'a ApplicationHost,
-    found: RefCell<Vec<(Written, Application)>>,
+    found: RefCell<Vec<Arc<WrittenApplication>>>,
+    /// Those that there are already.
+    kept: &'a KeptApplications,
+}
+
+/// The applications of settings, for others that take their place: those that are written alike are the same ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeptApplications(Arc<[Arc<WrittenApplication>]>);
+
+/// An application, and how it is written.
+#[derive(Debug)]
+pub(crate) struct WrittenApplication {
+    written: Written,
+    application: Application,
 }
 
 /// An application as it is written. Those that are written alike are the same one.
@@ -60,10 +74,10 @@ impl<'a> Applications<'a> {
         threads: usize,
         grace: Duration,
         trust: &'a [NetworkRule],
-        host: &'a ApplicationHost,
+        (host, kept): (&'a ApplicationHost, &'a KeptApplications),
         problems: &'a Problems,
     ) -> Self {
-        Self { problems, folder, threads, grace, trust, host, found: RefCell::default() }
+        Self { problems, folder, threads, grace, trust, host, found: RefCell::default(), kept }
     }
 
     /// The resources of the process that runs them.
@@ -91,14 +105,15 @@ impl<'a> Applications<'a> {
         table.arguments.accel_redirect.get_or_insert(has_internal);
         let mut found = self.found.borrow_mut();
         let written = Written::App(table);
-        if let Some((_, application)) = found.iter().find(|(other, _)| *other == written) {
-            return Some(application.clone());
+        if let Some(known) = self.known(&mut found, &written) {
+            return Some(known);
         }
         let Written::App(table) = written else { return None };
-        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        let names: BTreeSet<String> = found.iter().map(|other| other.application.name().to_owned()).collect();
         match self.meaning(&table, is_module, folder, &names) {
             Ok(application) => {
-                found.push((Written::App(table), application.clone()));
+                let written = Written::App(table);
+                found.push(Arc::new(WrittenApplication { written, application: application.clone() }));
                 Some(application)
             }
             Err(problem) => {
@@ -112,18 +127,18 @@ impl<'a> Applications<'a> {
     pub(crate) fn php(&self, own: OwnPhp, php_place: &PhpPlace, place: &Place) -> Option<FpmApplication> {
         let written = Written::Php(own);
         let mut found = self.found.borrow_mut();
-        if let Some((_, Application::Php(fpm))) = found.iter().find(|(other, _)| *other == written) {
-            return Some(fpm.clone());
+        if let Some(Application::Php(fpm)) = self.known(&mut found, &written) {
+            return Some(fpm);
         }
         let Written::Php(own) = &written else { return None };
-        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        let names: BTreeSet<String> = found.iter().map(|other| other.application.name().to_owned()).collect();
         let name = own.root.file_name().map_or_else(|| PHP.into(), |name| name.to_string_lossy().into_owned());
         let mut options = own.processes.clone().into_options();
         options.app_timeout = own.requests.response_timeout.unwrap_or(options.app_timeout);
         options.app_transfer_timeout = own.requests.transfer_timeout;
         match php_fpm(free_name(&name, &names), php_place, options, self.grace, self.host) {
             Ok(fpm) => {
-                found.push((written, Application::Php(fpm.clone())));
+                found.push(Arc::new(WrittenApplication { written, application: Application::Php(fpm.clone()) }));
                 Some(fpm)
             }
             Err(error) => {
@@ -131,6 +146,17 @@ impl<'a> Applications<'a> {
                 None
             }
         }
+    }
+
+    /// The application that is written so, if there is one already.
+    fn known(&self, found: &mut Vec<Arc<WrittenApplication>>, written: &Written) -> Option<Application> {
+        let is_it = |known: &&Arc<WrittenApplication>| known.written == *written;
+        if let Some(known) = found.iter().find(is_it) {
+            return Some(known.application.clone());
+        }
+        let kept = self.kept.0.iter().find(is_it)?;
+        found.push(Arc::clone(kept));
+        Some(kept.application.clone())
     }
 
     fn meaning(
@@ -162,8 +188,21 @@ impl<'a> Applications<'a> {
     }
 
     /// All of them.
-    pub(crate) fn into_applications(self) -> Vec<Application> {
-        self.found.into_inner().into_iter().map(|(_, application)| application).collect()
+    pub(crate) fn into_applications(self) -> KeptApplications {
+        KeptApplications(self.found.into_inner().into())
+    }
+}
+
+impl KeptApplications {
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<Application> {
+        self.0.iter().map(|known| known.application.clone()).collect()
+    }
+
+    /// Whether they are the same ones as others, in any order.
+    pub(crate) fn are_those_of(&self, others: &Self) -> bool {
+        let is_there = |known| others.0.iter().any(|other| Arc::ptr_eq(other, known));
+        self.0.len() == others.0.len() && self.0.iter().all(is_there)
     }
 }
 

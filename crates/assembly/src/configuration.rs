@@ -115,7 +115,7 @@ pub(crate) fn of(
     let parts = parts.kept(kept.limits.with_maps(&written_maps), &kept.refused_addresses);
     let access = Access::new(limits, &scope, folder, parts, problems);
     let host = ApplicationHost { note_attempts, ..host.clone() };
-    let applications = Applications::new(folder, threads, grace, &trust, &host, problems);
+    let applications = Applications::new(folder, threads, grace, &trust, (&host, &kept.applications), problems);
     let (mirrors, caching) = (
         RefCell::default(),
         Caching::new(cache.as_ref(), kept.cache.as_ref(), folder, (trusted(&trust), &sites), problems),
@@ -170,14 +170,15 @@ pub(crate) fn of(
     upstreams.named = named;
     let all_upstreams = upstreams.all();
     let applications = applications.into_applications();
+    fixed.applications = applications.clone();
     fixed.logs = logs.clone();
     fixed.counted_routes.clone_from(&counted_routes);
     let has_logs = !logs.otherwise.is_empty() || !logs.of_routes.is_empty();
     fixed.clients = if has_logs { format!("{:?}", server.clients) } else { String::new() };
     fixed.asks_providers = !access.logins.is_empty() || !access.remote_keys.is_empty();
-    fixed.applications = applications.iter().map(|application| application.name().to_owned()).collect();
     let kept = KeptParts {
         upstreams,
+        applications: applications.clone(),
         sites: stay,
         limits: kept_limits,
         cache: caching.clone(),
@@ -195,7 +196,7 @@ pub(crate) fn of(
         access,
         upstreams: all_upstreams,
         made_upstreams: made,
-        applications,
+        applications: applications.all(),
         has_cgi,
         mirrors: mirrors.into_inner(),
         cache: caching,

@@ -14,7 +14,7 @@ use serow_config::{
 use serow_document::{Document, SettingsValues};
 use serow_site::CountedRoute;
 
-use crate::descriptor_shares::Shares;
+use crate::{applications::KeptApplications, descriptor_shares::Shares};
 
 /// The parts of a configuration that a server has from its start to its end: others need another process.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +38,8 @@ pub struct FixedParts {
     pub(crate) files: Vec<(PathBuf, Option<FileStamp>)>,
     /// Whether there are parts that ask other servers in threads of their own: identity providers, issuers of keys.
     pub(crate) asks_providers: bool,
-    /// The names of the applications.
-    pub(crate) applications: Vec<String>,
+    /// The applications, which processes of this server run.
+    pub(crate) applications: KeptApplications,
     /// The limits, and the maps that their keys may name, if other servers share them, as text.
     pub(crate) shared_limits: String,
     /// Whether the attempts on servers are noted.
@@ -63,7 +63,7 @@ impl FixedParts {
             return Some(format!("`{key}` has another value"));
         }
         let reasons = [
-            (!self.applications.is_empty() || !others.applications.is_empty(), "applications start again"),
+            (!self.applications.are_those_of(&others.applications), "applications start or end"),
             (self.asks_providers || others.asks_providers, "there are logins, or tokens whose keys are fetched"),
             (self.addresses != others.addresses, "sites have other addresses in `listen`"),
             (self.largest_body != others.largest_body, "the largest `max-body` is larger than that of the server"),

@@ -7,7 +7,7 @@ use serow_fleet::Fleet;
 use serow_limits::Bans;
 use serow_site::{CacheStore, RateLimit, RefusedAddresses};
 
-use crate::{independent_sites::IndependentSites, kept_upstreams::KeptUpstreams};
+use crate::{applications::KeptApplications, independent_sites::IndependentSites, kept_upstreams::KeptUpstreams};
 
 /// The parts of a configuration that serves, for one that takes its place in the same process: there, what is written alike is
 /// the same part, with its connections, contents and counts.
@@ -15,6 +15,7 @@ use crate::{independent_sites::IndependentSites, kept_upstreams::KeptUpstreams};
 pub struct KeptParts {
     pub(crate) upstreams: KeptUpstreams,
     pub(crate) sites: IndependentSites,
+    pub(crate) applications: KeptApplications,
     /// The limits by their names, and the maps that their keys may name.
     pub(crate) limits: KeptLimits,
     pub(crate) cache: Option<CacheStore>,
@@ -54,6 +55,12 @@ impl Staying {
 }
 
 impl KeptParts {
+    /// The same without the applications, which start again.
+    #[must_use]
+    pub fn without_applications(&self) -> Self {
+        Self { applications: KeptApplications::default(), ..self.clone() }
+    }
+
     /// The sites that stay in these settings, and the rest of the settings, which is to be read; nothing if all of them are.
     pub(crate) fn staying(&self, sources: &Sources) -> Option<(Staying, Sources)> {
         let (sites, read, released) = self.sites.staying(sources)?;

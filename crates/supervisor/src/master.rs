@@ -51,7 +51,7 @@ pub use self::{
     control::{
         ChangeError, Changed, Control, Events, GenerationReport, ProcessOfReload, Reloaded, Report, WantedProcess,
     },
-    messages::{AdminPlace, WantedListener},
+    messages::{AdminPlace, AdoptionCause, WantedListener},
     parent::{Adoption, FinalReport, GenerationSetup, GenerationTerms, Orders, Parent, StopReason, Wait},
     shared_state::SharedState,
 };

@@ -111,4 +111,38 @@ def served(server: Running) -> dict[str, int]:
     return found
 
 
-CASES = [killed_amid_changes]
+def applications_go_on(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Changes of routes leave an application alone, and a reload starts it again."""
+    (folder / "app.py").write_text(APPLICATION)
+    with Running(folder) as server:
+        server.file.write_text(server.settings.split("[[site]]")[0] + APPLICATION_SITE)
+        verdict.check("new process" in (first := server.command("reload").stdout), first)
+
+        def worker() -> bytes:
+            with Connection(("127.0.0.1", server.port)) as client:
+                return client.ask("/").body
+
+        before, changes = worker(), 10 if short else 100
+        for version in range(changes):
+            verdict.check(change(server.door, "added.example", version) in (200, 201), "a change was refused")
+        verdict.check(worker() == before != b"", f"the worker {before!r} became {worker()!r}")
+        status = server.status()["reloads"]
+        verdict.check(status["adopted"] == changes, f"{status}")
+        said = server.command("reload").stdout
+        verdict.check("applications" in said and worker() != before, said)
+    verdict.figure(f"an application goes on with {changes} changes, and starts again with a reload")
+
+
+APPLICATION = """import os
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [str(os.getpid()).encode()]
+"""
+APPLICATION_SITE = """
+[[site]]
+hosts = ["127.0.0.1", "localhost"]
+app = { application = "app:application", processes = 1 }
+"""
+
+
+CASES = [applications_go_on, killed_amid_changes]

@@ -123,6 +123,30 @@ fn reasons_for_another_process() {
 }
 
 #[test]
+fn applications_start_again_with_a_reload_and_go_on_with_other_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |command: &str, routes: &str| {
+        format!(
+            "listen = \"127.0.0.1:0\"\nadmin = \"off\"\n[[site]]\nroute = [{routes}\n\
+             {{ path = \"/*\", app = {{ command = [\"sleep\", \"{command}\"] }} }}]\n"
+        )
+    };
+    let route = "{ path = \"/a\", respond = { status = 204 } },";
+    let one = configuration(folder.path(), &text("1", ""), &KeptParts::default());
+    for (text, kept, expected) in [
+        (text("1", route), &one.kept, None),
+        (text("1", route), &one.kept.without_applications(), Some("applications start or end")),
+        (text("2", ""), &one.kept, Some("applications start or end")),
+        (text("1", "").replace("app = { command = [\"sleep\", \"1\"] }", "respond = {}"), &one.kept, Some("")),
+    ] {
+        let other = configuration(folder.path(), &text, kept);
+        let reason = one.fixed.reason_for_process(&other.fixed);
+        assert_eq!(reason.is_some(), expected.is_some(), "{text}: {reason:?}");
+        assert!(reason.unwrap_or_default().contains(expected.unwrap_or_default()), "{text}");
+    }
+}
+
+#[test]
 fn threads_serve_other_sites_with_the_next_request() {
     let folder = tempfile::tempdir().unwrap();
     let text = |word: &str| {

@@ -11,8 +11,8 @@ use serow_admin::{ServerCommand, Sources};
 use serow_assembly::{Configuration, FixedParts, KeptParts};
 use serow_config::ConfigurationError;
 use serow_proxy::BackgroundTasks;
-use serow_site::LiveSites;
-use serow_supervisor::master::Adoption;
+use serow_site::{Application, LiveSites};
+use serow_supervisor::master::{Adoption, AdoptionCause};
 
 use super::{access_threads::AccessThreads, warnings::Warnings};
 use crate::{application_host::application_host, command_error::CommandError, sandbox::SandboxState};
@@ -69,8 +69,14 @@ impl SharedParts {
 impl LiveSettings {
     /// Serves with the settings of this text from now on, with these persistent commands to upstreams, unless something needs a
     /// process of its own.
-    pub(super) fn adopt(&mut self, text: Vec<u8>, overrides: &[Value]) -> Adoption {
-        let followed = serow_assembly::following(&self.file, text.clone(), &application_host(), &self.kept);
+    ///
+    /// A reload starts applications again, since that is how people deploy them; a change of routes leaves them alone.
+    pub(super) fn adopt(&mut self, text: Vec<u8>, overrides: &[Value], cause: AdoptionCause) -> Adoption {
+        let kept = match cause {
+            AdoptionCause::Change => &self.kept,
+            AdoptionCause::Reload => &self.kept.without_applications(),
+        };
+        let followed = serow_assembly::following(&self.file, text.clone(), &application_host(), kept);
         let configuration = match followed {
             Ok(configuration) => configuration,
             Err(error) => return self.obstacle(text, &error),
@@ -100,6 +106,7 @@ impl LiveSettings {
         let mut parts = self.parts.lock();
         let ExchangedParts { sources, threads } = &mut *parts;
         let threads = threads.as_mut().ok_or("the server is stopping")?;
+        configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         self.warnings.replace(&configuration);
         let failed = |error| CommandError::system(error).message();
         // The others have had them, and later commands, since they were made.

@@ -9,7 +9,7 @@ use serow::{EndOfAccepting, Stopper};
 use serow_acme::CertificateCommand;
 use serow_admin::{BanCommand, CacheInquiry, FleetBan, FleetRequest, MaintenanceCommand, PurgeCommand, ServerCommand};
 use serow_site::Application;
-use serow_supervisor::master::{Adoption, CommandAnswer, Orders, StopReason, Wait};
+use serow_supervisor::master::{Adoption, AdoptionCause, CommandAnswer, Orders, StopReason, Wait};
 
 use super::{
     ban_storage::BanStorage,
@@ -64,12 +64,14 @@ impl Orders for ServerOrders {
         self.parts.lock().sources.document()
     }
 
-    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {
-        let adoption = self.settings.adopt(text, &overrides);
-        if matches!(adoption, Adoption::Adopted) {
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>, cause: AdoptionCause) -> Adoption {
+        let adoption = self.settings.adopt(text, &overrides, cause);
+        if adoption == Adoption::Adopted {
+            self.fleet.iter().for_each(FleetCommands::retry);
+        }
+        if (&adoption, cause) == (&Adoption::Adopted, AdoptionCause::Reload) {
             // Programs that rotate logs reload a server as well.
             self.reopen();
-            self.fleet.iter().for_each(FleetCommands::retry);
         }
         adoption
     }

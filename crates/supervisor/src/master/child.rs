@@ -24,7 +24,7 @@ use tokio::{
 
 use super::{
     control::{ChangeError, Changed},
-    messages::{FromGeneration, ToGeneration, beginning, read},
+    messages::{AdoptionCause, FromGeneration, ToGeneration, beginning, read},
     reports,
 };
 
@@ -142,9 +142,9 @@ impl Child {
     }
 
     /// Sends it the text of settings to adopt, and the remembered overrides.
-    pub(super) fn adopt(&self, number: u64, text: &[u8], overrides: &[Value]) -> io::Result<()> {
+    pub(super) fn adopt(&self, number: u64, text: &[u8], overrides: &[Value], cause: AdoptionCause) -> io::Result<()> {
         let settings = in_memory(text)?;
-        let adopt = ToGeneration::Adopt { number, overrides: overrides.to_vec() };
+        let adopt = ToGeneration::Adopt { number, overrides: overrides.to_vec(), cause };
         self.channel.send(&serde_json::to_vec(&adopt)?, &[settings.as_fd()])
     }
 

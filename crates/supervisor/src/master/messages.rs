@@ -54,7 +54,12 @@ pub(super) enum ToGeneration {
     },
     /// Serve with the settings whose text is attached as a file, and send the outcome with this number. The remembered
     /// overrides are included, for upstreams that are new.
-    Adopt { number: u64, overrides: Vec<Value> },
+    Adopt {
+        number: u64,
+        overrides: Vec<Value>,
+        #[serde(default)]
+        cause: AdoptionCause,
+    },
     /// The outcome of the change with this number.
     Changed { number: u64, outcome: Result<Changed, ChangeError> },
     /// The outcome of the command with this number that it has asked for.
@@ -115,6 +120,16 @@ pub(super) enum FromGeneration {
     Nonsense { error: String },
     #[serde(other)]
     Unknown,
+}
+
+/// The cause of an adoption.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AdoptionCause {
+    /// A reload was requested, perhaps since programs and files have changed that the settings name.
+    #[default]
+    Reload,
+    /// The settings were changed beside their file.
+    Change,
 }
 
 /// The outcome of an adoption.

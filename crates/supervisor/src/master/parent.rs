@@ -16,7 +16,9 @@ use serow_net::channel::Channel;
 use super::{
     change_requests::ChangeRequests,
     command_answer::{CommandAnswer, CommandAnswers},
-    messages::{AdminPlace, AdoptionOutcome, FromGeneration, ToGeneration, WantedListener, beginning, read, send},
+    messages::{
+        AdminPlace, AdoptionCause, AdoptionOutcome, FromGeneration, ToGeneration, WantedListener, beginning, read, send,
+    },
     reports,
     shared_state::SharedState,
 };
@@ -86,7 +88,7 @@ pub trait Orders: Send + 'static {
     /// earlier generations and to this one. Where it cannot, it serves as before. The
     /// terms given to [`Parent::ready`] stay as they are. Other orders wait meanwhile; after 30 s the master starts another
     /// generation, and ignores the answer.
-    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption;
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>, cause: AdoptionCause) -> Adoption;
 }
 
 /// The outcome of [`Orders::adopt`].
@@ -258,9 +260,9 @@ impl Parent {
                 Ok((ToGeneration::Command { number, command }, _)) => {
                     self.answers.answer(&self.channel, number, orders.command(&command));
                 }
-                Ok((ToGeneration::Adopt { number, overrides }, descriptors)) => {
+                Ok((ToGeneration::Adopt { number, overrides, cause }, descriptors)) => {
                     let _ = send(&self.channel, &FromGeneration::Adopting { number });
-                    let outcome = adopt(&mut orders, descriptors, overrides);
+                    let outcome = adopt(&mut orders, descriptors, overrides, cause);
                     let _ = send(&self.channel, &FromGeneration::Adopted { number, outcome });
                 }
                 Ok((ToGeneration::Changed { number, outcome }, _)) => self.requests.answer(number, outcome),
@@ -293,11 +295,16 @@ impl Parent {
 }
 
 /// Adopts the settings that came with a message.
-fn adopt(orders: &mut impl Orders, mut descriptors: Vec<OwnedFd>, overrides: Vec<Value>) -> AdoptionOutcome {
+fn adopt(
+    orders: &mut impl Orders,
+    mut descriptors: Vec<OwnedFd>,
+    overrides: Vec<Value>,
+    cause: AdoptionCause,
+) -> AdoptionOutcome {
     let text = descriptors.pop().ok_or_else(|| io::Error::other("the file is missing")).and_then(content);
     let adoption = text.map_or_else(
         |error| Adoption::NeedsProcess(format!("the serving process did not receive the settings: {error}")),
-        |text| orders.adopt(text, overrides),
+        |text| orders.adopt(text, overrides, cause),
     );
     match adoption {
         Adoption::Adopted => AdoptionOutcome::Adopted,
@@ -364,22 +371,23 @@ mod tests {
             CommandAnswer::Now(Ok(String::new()))
         }
 
-        fn adopt(&mut self, text: Vec<u8>, _overrides: Vec<Value>) -> Adoption {
+        fn adopt(&mut self, text: Vec<u8>, _overrides: Vec<Value>, _cause: AdoptionCause) -> Adoption {
             if text.is_empty() { Adoption::Adopted } else { Adoption::Refused(String::from_utf8(text).unwrap()) }
         }
     }
 
     #[test]
     fn settings_are_adopted_if_their_file_is_attached() {
-        let outcome = adopt(&mut Adopting, Vec::new(), Vec::new());
+        let outcome = adopt(&mut Adopting, Vec::new(), Vec::new(), AdoptionCause::Reload);
         assert!(
             matches!(&outcome, AdoptionOutcome::NeedsProcess { reason } if reason.ends_with("the file is missing"))
         );
-        let outcome = adopt(&mut Adopting, vec![tempfile::tempfile().unwrap().into()], Vec::new());
+        let outcome =
+            adopt(&mut Adopting, vec![tempfile::tempfile().unwrap().into()], Vec::new(), AdoptionCause::Reload);
         assert!(matches!(outcome, AdoptionOutcome::Adopted));
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, b"no").unwrap();
-        let outcome = adopt(&mut Adopting, vec![file.into()], Vec::new());
+        let outcome = adopt(&mut Adopting, vec![file.into()], Vec::new(), AdoptionCause::Reload);
         assert!(matches!(outcome, AdoptionOutcome::Refused { reason } if reason == "no"));
     }
 }

@@ -13,8 +13,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serow_supervisor::master::{
-    self, AdminPlace, Adoption, ChangeError, ChangeRequests, Changed, CommandAnswer, Control, Duties, Events,
-    GenerationTerms, MasterSettings, Orders, Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait,
+    self, AdminPlace, Adoption, AdoptionCause, ChangeError, ChangeRequests, Changed, CommandAnswer, Control, Duties,
+    Events, GenerationTerms, MasterSettings, Orders, Parent, ProcessOfReload, Reloaded, Report, StopReason, Wait,
     WantedProcess,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -109,6 +109,7 @@ fn change_settings(requests: &Requests) {
     let reloaded = Reloaded { number: 6, process: ProcessOfReload::Same, still_accepts: None };
     assert_eq!(change(json!("adopt six")), Ok(Changed { reloaded, kept: json!("kept") }));
     assert_eq!(text().as_deref(), Some("adopt six"));
+    assert_eq!(requests.serving().unwrap().1["cause"], "Change");
     assert_eq!(change(json!(7)), Err(ChangeError::Refused(json!("no text"))));
     assert_eq!(change(json!("refuse")), Err(ChangeError::Invalid("refused".to_owned())));
     assert_eq!((text().as_deref(), &*file()), (Some("adopt six"), "adopt six"));
@@ -155,7 +156,10 @@ fn send_requests(requests: &Requests) {
     let command = requests.control.command(json!("remember"), true);
     assert_eq!(requests.runtime.block_on(command), Ok("done".to_owned()));
     assert_eq!(if_needed("adopt two"), served(1, ProcessOfReload::Same));
-    assert_eq!(requests.serving().unwrap().1, json!({ "text": "adopt two", "commands": 1, "overrides": 1 }));
+    assert_eq!(
+        requests.serving().unwrap().1,
+        json!({ "text": "adopt two", "commands": 1, "overrides": 1, "cause": "Reload" })
+    );
 
     // The replacement of a crashed generation has the adopted settings.
     fs::write(requests.folder.join("settings"), "later").unwrap();
@@ -305,7 +309,7 @@ fn run_generation() {
     };
     let (end, ended) = mpsc::channel();
     let requests = parent.change_requests();
-    let orders = TestOrders { text, commands: 0, overrides: 0, requests, asking: Vec::new(), end };
+    let orders = TestOrders { text, commands: 0, overrides: 0, cause: None, requests, asking: Vec::new(), end };
     let _report = parent.ready(terms, orders).unwrap();
     ended.recv().unwrap();
     process::exit(0);
@@ -316,6 +320,8 @@ struct TestOrders {
     text: String,
     commands: u32,
     overrides: usize,
+    /// The cause of the last adoption.
+    cause: Option<AdoptionCause>,
     requests: ChangeRequests,
     /// The threads that wait for an outcome.
     asking: Vec<JoinHandle<()>>,
@@ -361,7 +367,7 @@ impl Orders for TestOrders {
     fn reopen(&mut self) {}
 
     fn report(&mut self) -> Value {
-        json!({ "text": self.text, "commands": self.commands, "overrides": self.overrides })
+        json!({ "text": self.text, "commands": self.commands, "overrides": self.overrides, "cause": self.cause })
     }
 
     fn command(&mut self, command: &Value) -> CommandAnswer {
@@ -380,8 +386,9 @@ impl Orders for TestOrders {
         Ok("done".to_owned()).into()
     }
 
-    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>) -> Adoption {
+    fn adopt(&mut self, text: Vec<u8>, overrides: Vec<Value>, cause: AdoptionCause) -> Adoption {
         self.overrides = overrides.len();
+        self.cause = Some(cause);
         let text = String::from_utf8(text).unwrap();
         match &*text {
             "refuse" => Adoption::Refused("refused".to_owned()),

@@ -8,7 +8,7 @@ use crate::{
         Duties,
         action::Action,
         event::{Event, NotAdopted},
-        messages::AdoptionOutcome,
+        messages::{AdoptionCause, AdoptionOutcome},
         program_file::ProgramFile,
     },
     notifications::tell_parent,
@@ -64,8 +64,10 @@ impl<D: Duties> Driver<D> {
             return Err(NotAdopted::NeedsProcess(format!("the file of {address} was removed")));
         }
         self.text = self.duties.settings().map_err(NotAdopted::Refused)?;
+        let of_changes = self.changes.reload().is_some_and(|id| self.machine.is_adoption_for(id));
+        let cause = if of_changes { AdoptionCause::Change } else { AdoptionCause::Reload };
         let child = self.children.get(&pid);
-        match child.map(|child| child.adopt(number, &self.text, &self.overrides.remembered)) {
+        match child.map(|child| child.adopt(number, &self.text, &self.overrides.remembered, cause)) {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => {
                 let reason = format!("the settings cannot be sent to the serving process: {error}");

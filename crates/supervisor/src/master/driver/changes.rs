@@ -30,6 +30,13 @@ pub(super) struct Changes {
     made: Option<(u64, Vec<AskedChange>)>,
 }
 
+impl Changes {
+    /// The number of the reload that makes changes, if one does.
+    pub(super) fn reload(&self) -> Option<u64> {
+        self.made.as_ref().map(|(reload, _)| *reload)
+    }
+}
+
 impl<D: Duties> Driver<D> {
     /// Adds a change.
     pub(super) fn add_change(&mut self, change: Value, answer: ChangeAnswer) {

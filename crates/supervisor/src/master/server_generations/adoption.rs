@@ -55,6 +55,11 @@ impl ServerGenerations {
         self.adoption.as_ref().is_some_and(|adoption| (adoption.pid, adoption.number) == (pid, number))
     }
 
+    /// Whether the pending adoption is for this request only.
+    pub(crate) fn is_adoption_for(&self, id: u64) -> bool {
+        self.adoption.as_ref().is_some_and(|adoption| adoption.asking.asking == [Some(id)])
+    }
+
     /// When the pending adoption is given up.
     pub(super) fn adoption_deadline(&self) -> Option<Duration> {
         self.adoption.as_ref().map(|adoption| {
