@@ -126,7 +126,7 @@ impl FleetCommand {
             },
             Self::Maintenance(MaintenanceCommand { maintenance: MaintenanceState::Off, .. })
             | Self::Server(ServerCommand { action: Action::Up, .. })
-            | Self::Config { text: None, .. } => Some(30 * DAY),
+            | Self::Config { text: None, .. } => Some(MAX_ABSENCE),
             Self::Maintenance(_) | Self::Server(_) | Self::Config { .. } => None,
         }
     }
@@ -207,6 +207,9 @@ impl fmt::Display for FleetCommand {
     }
 }
 
+/// How long a removal is kept, in seconds: a server that was away for longer would bring back the removed thing.
+const MAX_ABSENCE: u64 = 90 * DAY;
+
 /// In seconds.
 const DAY: u64 = Duration::from_secs(86_400).as_secs();
 
@@ -223,7 +226,7 @@ mod tests {
         let long = format!(r#"{{"purge":{{"purge":{{"url":"https://a/{}"}}}}}}"#, "x".repeat(300));
         for (json, expected, life) in [
             (r#"{"maintenance":{"maintenance":"on"}}"#, "maintenance", None),
-            (r#"{"maintenance":{"maintenance":"off"}}"#, "maintenance", Some(30)),
+            (r#"{"maintenance":{"maintenance":"off"}}"#, "maintenance", Some(90)),
             (
                 r#"{"server":{"upstream":"app","server":"a:1,weight=2","action":"add"}}"#,
                 "server/membership/app/a:1",
@@ -231,12 +234,12 @@ mod tests {
             ),
             (r#"{"server":{"upstream":"app","server":"a:1","action":"remove"}}"#, "server/membership/app/a:1", None),
             (r#"{"server":{"upstream":"app","server":"a:1","action":"drain"}}"#, "server/rotation/app/a:1", None),
-            (r#"{"server":{"upstream":"app","server":"a:1","action":"up"}}"#, "server/rotation/app/a:1", Some(30)),
+            (r#"{"server":{"upstream":"app","server":"a:1","action":"up"}}"#, "server/rotation/app/a:1", Some(90)),
             (r#"{"purge":{"purge":"all"}}"#, "purge/hard/all/", Some(1)),
             (r#"{"purge":{"purge":{"tag":"a"},"soft":true}}"#, "purge/soft/tag/a", Some(1)),
             (&long, "purge/sha256:", Some(1)),
             (r#"{"config":{"name":"shop.example","text":"a"}}"#, "config/shop.example", None),
-            (r#"{"config":{"name":"shop.example","text":null}}"#, "config/shop.example", Some(30)),
+            (r#"{"config":{"name":"shop.example","text":null}}"#, "config/shop.example", Some(90)),
             (r#"{"ban":{"command":{"ban":"add","client":"192.0.2.1"},"until":172800}}"#, "ban/192.0.2.1", Some(2)),
             (r#"{"ban":{"command":{"ban":"remove","client":"192.0.2.1"},"until":0}}"#, "ban/192.0.2.1", Some(1)),
         ] {

@@ -14,7 +14,7 @@ from ..redis import Redis
 from ..server import free_port
 from ..verdict import Verdict
 from .instances import Instance
-from .redis import Sentinels, eventually
+from .redis import Cluster, Sentinels, eventually
 
 SERVERS = 5
 # A command given once is effective on all servers within that time, in seconds.
@@ -139,7 +139,14 @@ def commands(verdict: Verdict, folder: pathlib.Path, partition: int, *, all_faul
             for gate in gates:
                 gate.close()
     if all_faults:
-        failed_over(verdict, folder / "failed-over")
+        place = folder / "sentinels"
+        place.mkdir()
+        with Sentinels(place) as redis:
+            failed_over(verdict, place, "failing over", [redis.url], redis.primary.kill)
+        place = folder / "cluster"
+        place.mkdir()
+        with Cluster(place) as redis:
+            failed_over(verdict, place, "failing over in a cluster", redis.urls, lambda: redis.holder().kill())
 
 
 def latency(verdict: Verdict, servers: list[Instance]) -> None:
@@ -197,17 +204,16 @@ def partitioned(verdict: Verdict, servers: list[Instance], gates: list[Gate], se
             verdict.check(mine == expected, f"{one.folder.name} has executed {mine[:5]}… of server {number}")
 
 
-def failed_over(verdict: Verdict, place: pathlib.Path) -> None:
-    """Sentinels choose another primary."""
-    place.mkdir()
-    with Sentinels(place) as redis, fleet(place / "servers", lambda _: [redis.url]) as servers, Answers(servers) as answers:
+def failed_over(verdict: Verdict, place: pathlib.Path, name: str, urls: list[str], kill) -> None:
+    """Sentinels or a cluster choose another primary."""
+    with fleet(place / "servers", lambda _: urls) as servers, Answers(servers) as answers:
         servers[0].command("purge", "--tag", "before", "--fleet")
-        redis.primary.kill()
+        kill()
         for number, one in enumerate(servers):
             one.command("purge", "--tag", f"during-{number}", "--fleet")
         began = time.monotonic()
         eventually("all have executed all", lambda: is_settled(servers, SERVERS + 1), 60)
-        check(verdict, "failing over", servers, answers, time.monotonic() - began)
+        check(verdict, name, servers, answers, time.monotonic() - began)
 
 
 def starts(verdict: Verdict, servers: list[Instance], redis: Redis) -> None:
