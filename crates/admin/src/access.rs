@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use serow_access::PasswordQueue;
 use serow_config::printable::on_one_line;
-use serow_site::{AccessControl, ClientRequests, RateLimit, RefusedAddresses};
+use serow_guards::{AccessControl, ClientRequests, RateLimit, RefusedAddresses};
 
 use super::{metric_head::head, table, units::count, upstreams::label};
 

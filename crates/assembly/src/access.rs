@@ -17,9 +17,9 @@ use serow_access_log::{ClientRules, SecretArguments};
 use serow_document::{Place, Problem, Problems};
 use serow_fleet::Fleet;
 use serow_gateway::TrustedProxies;
+use serow_guards::{AccessControl, ClientRequests, Guard, RefusedAddresses, Satisfy};
 use serow_limits::Bans;
 use serow_router::Methods;
-use serow_site::{AccessControl, ClientRequests, Guard, RefusedAddresses, Satisfy};
 use serow_variables::Scope;
 
 pub(crate) use self::identity::is_user_field;

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serow_config::tables::forward_auth::ForwardAuthTable;
 use serow_document::{Place, Problem, Problems};
 use serow_gateway::TrustedProxies;
+use serow_guards::{ForwardAuth, ForwardAuthSettings};
 use serow_message::{KnownHeader, Target, TargetForm};
-use serow_site::{ForwardAuth, ForwardAuthSettings};
 use serow_variables::Scope;
 
 use crate::{access::is_user_field, proxy, proxying::Proxying};

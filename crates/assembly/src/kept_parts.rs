@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serow_document::Sources;
 use serow_fleet::Fleet;
+use serow_guards::{RateLimit, RefusedAddresses};
 use serow_limits::Bans;
-use serow_site::{CacheStore, RateLimit, RefusedAddresses};
+use serow_site::CacheStore;
 
 use crate::{applications::KeptApplications, independent_sites::IndependentSites, kept_upstreams::KeptUpstreams};
 

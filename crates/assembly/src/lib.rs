@@ -73,8 +73,9 @@ use serow_config::{
     ConfigurationError, SandboxChoice, gather, gather_bundle, routing as settings_routing, with_tables,
 };
 use serow_document::{Disk, Fault, Problems, Sources, file};
+use serow_guards::AccessControl;
 use serow_proxy::Upstream;
-use serow_site::{AccessControl, Application, CacheStore, CountedRoute, Mirror, Sites};
+use serow_site::{Application, CacheStore, CountedRoute, Mirror, Sites};
 
 use self::kept_parts::Staying;
 

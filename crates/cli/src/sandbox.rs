@@ -16,8 +16,9 @@ use serow_access_log::Destination;
 use serow_acme::StoreSettings;
 use serow_assembly::{AcmePlan, Configuration, ServedFolder};
 use serow_config::SandboxChoice;
+use serow_guards::AccessControl;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
-use serow_site::{AccessControl, CacheStore};
+use serow_site::CacheStore;
 
 use self::{
     granted::Granted,

@@ -14,12 +14,13 @@ use std::{
 
 use serow::{KnownHeader, Method, Request, Response, RouteNote};
 use serow_gateway::ErrorReason;
+use serow_guards::GuardNotes;
 use serow_message::{ClientTarget, StatusCode};
 use serow_router::{RewriteTarget, Router};
 
 use crate::{
-    RouteHandler, guard_notes::GuardNotes, internal_redirects::AdmittedRequest, per_thread::PerThread,
-    routed_response::respond, site_response::SiteResponse, strict_transport::StrictTransport,
+    RouteHandler, internal_redirects::AdmittedRequest, per_thread::PerThread, routed_response::respond,
+    site_response::SiteResponse, strict_transport::StrictTransport,
 };
 
 /// An error page that a route makes.

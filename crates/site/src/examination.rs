@@ -4,11 +4,12 @@
 use std::{cell::RefCell, net::IpAddr};
 
 use serow::{Request, Response};
+use serow_guards::{Guard, Satisfy};
 use serow_message::Peer;
 use serow_router::{Routed, Router};
 
 use crate::{
-    Content, Guard, RouteHandler, Satisfy, Sites,
+    Content, RouteHandler, Sites,
     phases::Phases,
     received_request,
     refusals::{listed, name_of, no_site},

@@ -17,18 +17,17 @@
 //! | what would become of a request, in words | `examination.rs` |
 //! | what a site or a route does around its handler: compression, error pages, CORS, security headers, limits of bodies, bandwidth | `policy.rs`, `policy/` |
 //! | routes that only responses lead to: X-Accel-Redirect, X-Sendfile | `internal_routes.rs`, `internal_redirects.rs` |
-//! | error pages that routes make, and what the guards before have noted for them | `error_routes.rs`, `guard_notes.rs` |
+//! | error pages that routes make | `error_routes.rs` |
 //! | the future of a response | `site_response.rs` |
 //! | stored responses, and requests that share one that is arriving | `cache.rs`, `cache/` |
 //! | copies of requests for another upstream | `mirror.rs`, `mirror/` |
 //! | scripts around routes, sites and the whole server | `scripts.rs`, `site_scripts.rs`, `per_thread.rs` |
 //! | maintenance | `maintenance.rs` |
-//! | parts of access control that run beside requests; the routes in metrics | `access_control.rs`, `counted_route.rs` |
+//! | the routes in metrics | `counted_route.rs` |
 //! | around it: redirects to TLS, HSTS | `to_tls.rs`, `strict_transport.rs` |
 //! | serving until the server is stopped | `serving.rs` |
 #![forbid(unsafe_code)]
 
-mod access_control;
 mod application;
 mod cache;
 mod chosen_route;
@@ -36,8 +35,6 @@ mod content;
 mod counted_route;
 mod error_routes;
 mod examination;
-mod guard_notes;
-mod identified;
 mod internal_redirects;
 mod internal_routes;
 mod live_sites;
@@ -63,7 +60,6 @@ mod strict_transport;
 mod to_tls;
 
 pub use self::{
-    access_control::AccessControl,
     application::Application,
     cache::{
         CacheBypass, CacheFolder, CacheReport, CacheSettings, CacheStore, CacheWriter, ContentsLine, ContentsOrder,
@@ -78,11 +74,7 @@ pub use self::{
     maintenance::{Maintenance, MaintenanceSwitch},
     mirror::{Mirror, MirrorReport, MirrorSettings},
     phases::PhaseSettings,
-    policy::{
-        BasicUsers, ClientCertificates, ClientRequests, Compression, Cors, ErrorPage, ErrorPages, ForwardAuth,
-        ForwardAuthSettings, Guard, IdentityChecks, LoginCheck, Page, Rate, RateLimit, RateLimitCounts,
-        RefusedAddresses, RoutePolicy, Satisfy, TokenPlace, Tokens,
-    },
+    policy::{Compression, Cors, ErrorPage, ErrorPages, Page, Rate, RoutePolicy},
     route_handler::RouteHandler,
     scripts::{ScriptedSites, Scripts},
     serving::{handler, start},

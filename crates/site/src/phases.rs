@@ -21,6 +21,7 @@
 use std::{cell::OnceCell, rc::Rc, sync::Arc, time::Duration};
 
 use serow::{Request, Response};
+use serow_guards::{AccessDecision, AccessOutcome, Identity};
 use serow_proxy::StickyMode;
 use serow_router::ResponseRewriting;
 use tokio::time::sleep;
@@ -30,7 +31,7 @@ use crate::{
     error_routes::ForErrorPage,
     internal_redirects::{AdmittedRequest, FollowedResponse},
     per_thread::PerThread,
-    policy::{AccessDecision, AccessOutcome, Bounded, Identity, PolicyContext, Source},
+    policy::{Bounded, PolicyContext, Source},
     site_response::SiteResponse,
 };
 

@@ -5,20 +5,17 @@
 
 mod asked;
 mod body_limit;
-mod client_requests;
 mod compression;
 mod context;
 mod cors;
 mod error_pages;
-mod guard;
-mod limit_ban;
 mod rate;
-mod rate_limit;
 mod rated_body;
 mod security_headers;
 
 use std::{sync::Arc, time::Duration};
 
+use serow_guards::Guard;
 use serow_message::{FieldName, Headers, KnownHeader, Request, Response};
 
 pub(crate) use self::{
@@ -26,19 +23,12 @@ pub(crate) use self::{
     body_limit::{Bounded, CountedBody},
     context::PolicyContext,
     cors::CorsRequest,
-    guard::{AccessDecision, AccessOutcome, Identity},
 };
 pub use self::{
-    client_requests::ClientRequests,
     compression::Compression,
     cors::Cors,
     error_pages::{ErrorPage, ErrorPages, Page},
-    guard::{
-        BasicUsers, ClientCertificates, ForwardAuth, ForwardAuthSettings, Guard, IdentityChecks, LoginCheck,
-        RefusedAddresses, Satisfy, TokenPlace, Tokens,
-    },
     rate::Rate,
-    rate_limit::{RateLimit, RateLimitCounts},
 };
 
 /// The policy of a site or a route around its handler; by default, it does nothing.

@@ -1,13 +1,10 @@
 //! Refusals of the router: what the log says of them, and what people at this machine see.
 
-use std::{
-    collections::BTreeSet,
-    net::{IpAddr, SocketAddr},
-    sync::{Mutex, PoisonError},
-};
+use std::net::SocketAddr;
 
 use serow::{Request, Response, StatusCode};
 use serow_gateway::{LogLimit, RequestSummary, error_page};
+use serow_guards::log_refusal;
 use serow_message::{ClientTarget, Peer};
 use serow_router::{RewriteLoop, Router};
 
@@ -25,12 +22,12 @@ pub(crate) fn explained(router: &Router<RouteHandler>, request: &Request, mut re
     }
     if response.status == StatusCode::MISDIRECTED_REQUEST {
         let hosts = listed(router);
-        log("", request, || format!("{}; hosts are {hosts}", no_site(request)));
+        log_refusal("", request, || format!("{}; hosts are {hosts}", no_site(request)));
         return if is_local(router, request) { page_with(&hosts, request) } else { response };
     }
     if let Some(site) = site.filter(|_| response.status == StatusCode::NOT_FOUND) {
         let name = name_of(router, site);
-        log(&name, request, || format!("no route matches ({name})"));
+        log_refusal(&name, request, || format!("no route matches ({name})"));
     }
     response
 }
@@ -84,15 +81,6 @@ pub(crate) fn listed(router: &Router<RouteHandler>) -> String {
     }
 }
 
-/// Logs that the address of a client is not allowed.
-#[cold]
-pub(crate) fn log_address(client: Option<IpAddr>, request: &Request) {
-    log("addresses", request, || match client {
-        Some(client) => format!("403, since `allow` and `deny` refuse the address {client}"),
-        None => "403, since `allow` and `deny` refuse clients without an address".to_owned(),
-    });
-}
-
 /// Logs that rewrites lead a request in a circle, at most ten times a second.
 #[cold]
 fn log_loop(site: &str, route: &str, request: &Request) {
@@ -106,25 +94,6 @@ fn log_loop(site: &str, route: &str, request: &Request) {
         "{summary}: 500, since the route {route} of {site} has started the request again ten times with `restart = true`: put \
          a route that answers the new path before it, or leave the path out of its own"
     );
-}
-
-/// Logs a refusal: the first of a site as a warning, and then for those who want to know everything.
-fn log(site: &str, request: &Request, cause: impl FnOnce() -> String) {
-    static LIMIT: LogLimit = LogLimit::new();
-    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    // Before the lock: a flood of requests does not wait for it.
-    let Some(suppressed) = LIMIT.admit_now() else { return };
-    let summary = RequestSummary { method: request.method.clone(), target: request.target.clone() };
-    let is_first = TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(site.to_owned());
-    let more = match (suppressed.0, is_first && !tracing::enabled!(tracing::Level::INFO)) {
-        (0, false) => String::new(),
-        (0, true) => "; log-level = \"info\" logs the next ones, too".to_owned(),
-        (_, _) => format!("; {suppressed} more requests before"),
-    };
-    match is_first {
-        true => tracing::warn!("{summary}: {}{more}", cause()),
-        false => tracing::info!("{summary}: {}{more}", cause()),
-    }
 }
 
 /// Whether a request comes from this machine, and from no client behind a proxy. It names this machine as well: a page

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serow::{Body, Method, Request, RequestHead, Response};
+use serow_guards::Guard;
 
 use crate::{
-    Content, Guard, RoutePolicy,
+    Content, RoutePolicy,
     per_thread::PerThread,
     phases::{PhaseSettings, Phases, Target},
     site_response::SiteResponse,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serow_access::{CertificateRuleError, CertificateRules};
 use serow_config::{tables::client_certificate::ClientCertificateTable, values::Texts};
 use serow_document::{Place, Problem};
-use serow_site::ClientCertificates;
+use serow_guards::ClientCertificates;
 
 use super::Access;
 

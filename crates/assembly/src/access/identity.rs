@@ -9,8 +9,8 @@ use serow_config::{
     values::OrOff,
 };
 use serow_document::{Place, Problem};
+use serow_guards::{BasicUsers, ForwardAuth, IdentityChecks, LoginCheck};
 use serow_message::KnownHeader;
-use serow_site::{BasicUsers, ForwardAuth, IdentityChecks, LoginCheck};
 
 use super::Access;
 use crate::{forward_auth, login};

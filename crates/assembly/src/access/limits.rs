@@ -7,8 +7,8 @@ use serow_config::{
     values::Statuses,
 };
 use serow_document::{Place, Problem, names::near};
+use serow_guards::{ClientRequests, RateLimit};
 use serow_limits::{BanRule, Delay, Limit};
-use serow_site::{ClientRequests, RateLimit};
 use serow_variables::{Scope, Text};
 
 use super::Access;

@@ -15,7 +15,7 @@ use serow_access::{
 };
 use serow_config::{paths::resolved, tables::jwt::JwtTable, values::Texts};
 use serow_document::{Place, Problem, names::near};
-use serow_site::{TokenPlace, Tokens};
+use serow_guards::{TokenPlace, Tokens};
 
 use super::Access;
 

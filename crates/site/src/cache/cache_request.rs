@@ -2,10 +2,11 @@
 
 use serow::{Headers, KnownHeader, Method, Request, Target};
 use serow_cache::{Key, RequestControl};
+use serow_guards::Identified;
 use serow_message::{ClientTarget, InvalidTarget, Scheme, TrustedProxies, User, hop_by_hop};
 
 use super::settings::{CacheSettings, cookies};
-use crate::{error_routes::ForErrorPage, identified::Identified};
+use crate::error_routes::ForErrorPage;
 
 /// The parts of a request that the cache looks at.
 #[derive(Debug)]

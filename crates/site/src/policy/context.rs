@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use serow_guards::{AccessDecision, AccessOutcome, Identity};
 use serow_message::{Request, Response};
 
-use super::{AccessDecision, AccessOutcome, Asked, CorsRequest, Identity, RoutePolicy, Source};
+use super::{Asked, CorsRequest, RoutePolicy, Source};
 
 /// A request with a policy: what the response depends on.
 pub(crate) struct PolicyContext {

@@ -25,7 +25,7 @@ use serow_variables::Text;
 use tokio::{task::spawn_local, time::timeout};
 
 use self::{answer::Answer, decisions::Decisions};
-use super::identity::Verdict;
+use crate::identity::Verdict;
 
 /// How another server decides about requests.
 #[derive(Clone, Debug)]
@@ -75,12 +75,12 @@ impl ForwardAuth {
     }
 
     /// The fields of a request that only the other server may set.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.shared.settings.copy.iter().map(|name| &**name)
     }
 
     /// Finds out what the other server says about a request.
-    pub(super) fn check(&self, request: &Request, client: Option<IpAddr>) -> Verdict {
+    pub(crate) fn check(&self, request: &Request, client: Option<IpAddr>) -> Verdict {
         let settings = &self.shared.settings;
         let digest = (!settings.cache.is_zero()).then(|| self.shared.decisions.digest(request, client, settings));
         if let Some(identity) = digest.and_then(|digest| self.shared.decisions.find(&digest, monotonic())) {

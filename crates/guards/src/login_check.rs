@@ -8,8 +8,7 @@ use serow_gateway::{TrustedProxies, error_page};
 use serow_message::{Headers, KnownHeader, Request, Response, Scheme, StatusCode, User};
 use serow_net::time;
 
-use super::identity::{Identity, Verdict};
-use crate::policy::put;
+use crate::identity::{Identity, Verdict};
 
 /// Users who log in by a provider.
 #[derive(Clone, Debug)]
@@ -24,19 +23,19 @@ pub struct LoginCheck {
 
 impl LoginCheck {
     /// The fields of a request that only the login may set.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.login.settings().fields.iter().map(|(name, _)| &**name)
     }
 
     /// The response to a request for a path of the login itself.
-    pub(super) fn own_path(&self, request: &Request) -> Option<Verdict> {
+    pub(crate) fn own_path(&self, request: &Request) -> Option<Verdict> {
         let settings = self.login.settings();
         let path = request.target.path();
         (path == settings.callback || path == settings.logout).then(|| self.check(request))
     }
 
     /// Finds out who has logged in, or leads a browser to the login.
-    pub(super) fn check(&self, request: &Request) -> Verdict {
+    pub(crate) fn check(&self, request: &Request) -> Verdict {
         let now = time::seconds_since_1970();
         let is_secure = self.trust.client_scheme(&request.headers, request.connection()) == Scheme::Https;
         let asked = LoginRequest {
@@ -70,13 +69,16 @@ impl LoginCheck {
 }
 
 /// Removes the cookies of logins from a request: handlers have no use for them, and may log them.
-pub(super) fn hide_cookies(headers: &mut Headers) {
+pub(crate) fn hide_cookies(headers: &mut Headers) {
     if !headers.get_all(KnownHeader::Cookie).any(has_own_cookies) {
         return;
     }
     let kept: Vec<_> = headers.get_all(KnownHeader::Cookie).filter_map(without_own_cookies).collect();
     headers.remove(KnownHeader::Cookie);
-    kept.into_iter().for_each(|cookies| put(headers, KnownHeader::Cookie, cookies));
+    for cookies in kept {
+        // Received: always a valid field.
+        let _ = headers.append(KnownHeader::Cookie, cookies);
+    }
 }
 
 fn identity(granted: Granted) -> Identity {

@@ -1,15 +1,5 @@
 //! The checks that a request must pass before it reaches the handler.
 
-mod basic_users;
-mod client_certificates;
-mod forward_auth;
-mod identity;
-mod identity_checks;
-mod login_check;
-mod refused_addresses;
-mod token_place;
-mod tokens;
-
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serow_access::AddressRules;
@@ -20,23 +10,15 @@ use serow_message::{
 use serow_router::Methods;
 use tokio::time::sleep;
 
-pub(crate) use self::identity::Identity;
-use self::identity::{PendingIdentity, ResponseFields, Verdict};
-pub use self::{
-    basic_users::BasicUsers,
-    client_certificates::ClientCertificates,
-    forward_auth::{ForwardAuth, ForwardAuthSettings},
-    identity_checks::IdentityChecks,
-    login_check::LoginCheck,
-    refused_addresses::RefusedAddresses,
-    token_place::TokenPlace,
-    tokens::Tokens,
+use crate::{
+    ClientRequests, GuardNotes, Identified, Identity, IdentityChecks, PendingIdentity, RateLimit, RefusedAddresses,
+    ResponseFields,
+    client_requests::ClientRequest,
+    identity::Verdict,
+    login_check,
+    rate_limit::{Limited, whole_seconds},
+    refusal_log,
 };
-use super::{
-    client_requests::{ClientRequest, ClientRequests},
-    rate_limit::{Limited, RateLimit, whole_seconds},
-};
-use crate::{guard_notes::GuardNotes, identified::Identified, refusals};
 
 /// The checks that a request must pass before it reaches the handler of a site or a route; by default none.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +52,7 @@ pub enum Satisfy {
 }
 
 /// The decision about a request.
-pub(crate) enum AccessDecision {
+pub enum AccessDecision {
     /// It goes on.
     Granted(Identity),
     /// It does not.
@@ -81,7 +63,7 @@ pub(crate) enum AccessDecision {
 
 /// The outcome of the guard for a request, which its response needs.
 #[derive(Debug, Default)]
-pub(crate) struct AccessOutcome {
+pub struct AccessOutcome {
     /// Counts the request until its response is sent.
     counted: Option<ClientRequest>,
     limited: Vec<(Arc<RateLimit>, Limited)>,
@@ -102,7 +84,8 @@ impl Guard {
     }
 
     /// Decides about a request. A preflight request needs no identity: browsers send none with it.
-    pub(crate) fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> AccessDecision {
+    #[inline]
+    pub fn admit(&self, request: &Request, is_preflight: bool, outcome: &mut AccessOutcome) -> AccessDecision {
         let notes = request.extensions.get::<GuardNotes>();
         notes.iter().for_each(|notes| notes.reserve(&self.identity.reserved));
         let client = self.trust.client_address(&request.headers, request.connection());
@@ -110,7 +93,7 @@ impl Guard {
         let is_identity_enough = self.satisfy == Satisfy::Any && !self.identity.is_empty();
         if !is_address_right && !is_identity_enough {
             self.refused_addresses.note(client);
-            refusals::log_address(client, request);
+            refusal_log::log_address(client, request);
             return AccessDecision::Refused(error_page(StatusCode::FORBIDDEN, &request.headers));
         }
         // The method of a preflight request is not that of the request it asks about.
@@ -156,7 +139,8 @@ impl Guard {
 
     /// Tells the handler who sends a request, and removes what the client says about it. The response gets the
     /// fields that are returned.
-    pub(crate) fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
+    #[inline]
+    pub fn identify(&self, request: &mut Request, identity: Identity) -> ResponseFields {
         if !self.identity.reserved.is_empty() {
             self.identity.reserved.remove_from(&mut request.headers);
             request.extensions.insert(self.identity.reserved.clone());
@@ -174,18 +158,20 @@ impl Guard {
     /// Keeps files for users out of caches in front of this server, unless the settings decide about that. RFC 9111 §3.5
     /// does so only for requests with `Authorization`: a cookie or an address of a session says nothing to a cache, which
     /// may store by Last-Modified what names no lifetime (§4.2.2).
-    pub(crate) fn keep_from_shared_caches(&self, headers: &mut Headers) {
+    #[inline]
+    pub fn keep_from_shared_caches(&self, headers: &mut Headers) {
         if self.identity.is_hidden_from_caches() && !headers.contains(KnownHeader::CacheControl) {
             let _ = headers.append(KnownHeader::CacheControl, "private");
         }
     }
 
     /// How long a request of a client that was identified waits for the limits whose keys have claims.
-    pub(crate) fn limit_identified(
-        &self,
-        request: &Request,
-        outcome: &mut AccessOutcome,
-    ) -> Result<Duration, Response> {
+    ///
+    /// # Errors
+    ///
+    /// The response to a request that one of them refuses.
+    #[inline]
+    pub fn limit_identified(&self, request: &Request, outcome: &mut AccessOutcome) -> Result<Duration, Response> {
         if !self.limits.iter().any(|limit| limit.needs_claims()) {
             return Ok(Duration::ZERO);
         }
@@ -226,12 +212,14 @@ impl Guard {
 
 impl AccessOutcome {
     /// Has the response get these fields.
-    pub(crate) fn add(&mut self, fields: ResponseFields) {
+    #[inline]
+    pub fn add(&mut self, fields: ResponseFields) {
         self.fields = fields;
     }
 
     /// Tells the limits and the client what the response was.
-    pub(crate) fn finish(&self, response: &mut Response) {
+    #[inline]
+    pub fn finish(&self, response: &mut Response) {
         if let Some(counted) = &self.counted {
             response.extensions.insert(counted.clone());
         }
@@ -244,6 +232,7 @@ impl AccessOutcome {
 const RETRY_REQUEST: Duration = Duration::from_secs(1);
 
 /// The decision about a request that first waits for so long.
+#[inline]
 fn decision_after(verdict: Verdict, wait: Duration) -> AccessDecision {
     match (verdict, wait.is_zero()) {
         (Verdict::Passed(identity), true) => AccessDecision::Granted(identity),
@@ -261,7 +250,7 @@ fn decision_after(verdict: Verdict, wait: Duration) -> AccessDecision {
 }
 
 /// Refuses a request that may come again after this time.
-fn refusal(status: StatusCode, retry_after: Duration, headers: &Headers) -> Response {
+pub(crate) fn refusal(status: StatusCode, retry_after: Duration, headers: &Headers) -> Response {
     let mut response = error_page(status, headers);
     // Digits: always a valid field.
     let _ = response.headers.insert(KnownHeader::RetryAfter, whole_seconds(retry_after).to_string());

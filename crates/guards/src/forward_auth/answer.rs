@@ -7,7 +7,7 @@ use serow_gateway::{ErrorReason, remove_fields_for_server};
 use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, User};
 
 use super::ForwardAuthSettings;
-use crate::policy::guard::identity::Identity;
+use crate::identity::Identity;
 
 /// The meaning of the other server's response.
 #[derive(Debug)]

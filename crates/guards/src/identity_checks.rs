@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use serow_gateway::ReservedFields;
 use serow_message::{KnownHeader, Request, Response, StatusCode};
 
-use super::{
+use crate::{
     BasicUsers, ClientCertificates, ForwardAuth, LoginCheck, Satisfy, TokenPlace, Tokens,
     identity::{Identity, PendingIdentity, Verdict},
 };
@@ -30,12 +30,14 @@ pub struct IdentityChecks {
 
 impl IdentityChecks {
     /// Whether there is none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
     /// How many there are.
+    #[inline]
     #[must_use]
     pub fn count(&self) -> usize {
         let Self { client_certificates, basic, tokens, forward_auth, login, reserved: _ } = self;
@@ -51,7 +53,8 @@ impl IdentityChecks {
     }
 
     /// Whether users may be known by something else than the field `Authorization`.
-    pub(super) fn is_hidden_from_caches(&self) -> bool {
+    #[inline]
+    pub(crate) fn is_hidden_from_caches(&self) -> bool {
         let Self { client_certificates, basic: _, tokens, forward_auth, login, reserved: _ } = self;
         client_certificates.is_some()
             || tokens.as_ref().is_some_and(|tokens| tokens.places.iter().any(|place| *place != TokenPlace::Header))
@@ -73,12 +76,13 @@ impl IdentityChecks {
     }
 
     /// The response to a request for a path of a check itself, such as the one to which browsers return from a login.
-    pub(super) fn own_path(&self, request: &Request) -> Option<Verdict> {
+    #[inline]
+    pub(crate) fn own_path(&self, request: &Request) -> Option<Verdict> {
         self.login.as_ref()?.own_path(request)
     }
 
     /// Asks the checks in their order: all of them, or until one is passed.
-    pub(super) fn check(&self, request: &Request, client: Option<IpAddr>, satisfy: Satisfy) -> Verdict {
+    pub(crate) fn check(&self, request: &Request, client: Option<IpAddr>, satisfy: Satisfy) -> Verdict {
         let mut outcome = Outcome { satisfy, passed: Identity::default(), refused: None, pending: Vec::new() };
         let _ = self.each(|verdict| outcome.add(verdict), request, client);
         outcome.into_verdict()

@@ -10,7 +10,7 @@ use serow_access::{CertificateRules, ClientCertificate};
 use serow_gateway::error_page;
 use serow_message::{Request, StatusCode, User};
 
-use super::identity::{Identity, Verdict};
+use crate::identity::{Identity, Verdict};
 
 /// Certificates that clients must have.
 #[derive(Debug)]
@@ -40,12 +40,12 @@ impl ClientCertificates {
         Self { rules, header, known: Mutex::default() }
     }
 
-    pub(super) fn header(&self) -> Option<&str> {
+    pub(crate) fn header(&self) -> Option<&str> {
         self.header.as_deref()
     }
 
     /// Finds out whose certificate the connection of a request has.
-    pub(super) fn check(&self, request: &Request) -> Verdict {
+    pub(crate) fn check(&self, request: &Request) -> Verdict {
         let encryption = request.connection().encryption();
         let certificate = encryption.and_then(|encryption| encryption.client_certificate.as_ref());
         match certificate.and_then(|certificate| self.outcome(certificate)) {

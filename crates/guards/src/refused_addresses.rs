@@ -23,7 +23,7 @@ impl RefusedAddresses {
 
     /// Counts one, and logs it, at most once in a minute.
     #[cold]
-    pub(super) fn note(&self, client: Option<IpAddr>) {
+    pub(crate) fn note(&self, client: Option<IpAddr>) {
         let refused = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if self.warning.is_due() {
             let client = client.map_or_else(|| "a unix socket".to_owned(), |client| client.to_string());

@@ -7,7 +7,7 @@ use serow_message::{Claims, Headers, Request, Response, RouteNote, User};
 
 /// The sender of a request, and what handler and client learn of it.
 #[derive(Debug, Default)]
-pub(crate) struct Identity {
+pub struct Identity {
     /// The user, if the check names one.
     pub(crate) user: Option<User>,
     /// The claims of the user's token.
@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
 }
 
 /// The sender of a request, or the response to somebody who must not; later.
-pub(crate) type PendingIdentity = Pin<Box<dyn Future<Output = Result<Identity, Response>>>>;
+pub type PendingIdentity = Pin<Box<dyn Future<Output = Result<Identity, Response>>>>;
 
 impl Identity {
     /// This user.
@@ -47,6 +47,7 @@ impl Identity {
     }
 
     /// Tells the handler who sends a request. The fields that name users have been removed from it.
+    #[inline]
     pub(crate) fn describe(self, request: &mut Request) -> ResponseFields {
         append(&mut request.headers, &self.request_fields);
         if let Some(note) = request.extensions.get::<RouteNote>() {
@@ -61,10 +62,11 @@ impl Identity {
 
 /// Fields that a response gets because of who sent the request.
 #[derive(Debug, Default)]
-pub(crate) struct ResponseFields(Vec<(Arc<str>, Bytes)>);
+pub struct ResponseFields(Vec<(Arc<str>, Bytes)>);
 
 impl ResponseFields {
     /// Appends them.
+    #[inline]
     pub(crate) fn apply(&self, response: &mut Response) {
         append(&mut response.headers, &self.0);
     }

@@ -13,7 +13,7 @@ use serow_message::{KnownHeader, Request, Scheme, User};
 use serow_proxy::field_values;
 
 use super::ForwardAuthSettings;
-use crate::policy::guard::identity::Identity;
+use crate::identity::Identity;
 
 /// Requests that the other server let in lately, under a keyed digest: nobody who reads the memory finds a cookie in it.
 ///

@@ -21,7 +21,7 @@ use serow_variables::{
 };
 use smallvec::SmallVec;
 
-use super::{limit_ban::LimitBan, put};
+use crate::limit_ban::LimitBan;
 
 /// A rate limit, which sites and routes share.
 #[derive(Debug)]
@@ -126,7 +126,8 @@ impl RateLimit {
     }
 
     /// Whether its key has claims, which are known only when the client has been identified.
-    pub(super) fn needs_claims(&self) -> bool {
+    #[inline]
+    pub(crate) fn needs_claims(&self) -> bool {
         self.key.parts().iter().any(|part| matches!(part, Part::Variable(variable) if variable.is_claim()))
     }
 
@@ -152,7 +153,7 @@ impl RateLimit {
     }
 
     /// Decides about a request of this client; nothing where its key is empty: such requests are not limited, as in nginx.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &self,
         request: &Request,
         client: &RequestClient<'_>,
@@ -185,7 +186,7 @@ impl RateLimit {
     }
 
     /// How long a request waits, or if it is refused, when it may come again.
-    pub(super) fn wait(&self, limited: &Limited) -> Result<Duration, Duration> {
+    pub(crate) fn wait(&self, limited: &Limited) -> Result<Duration, Duration> {
         match limited.decision {
             _ if self.is_dry_run => Ok(Duration::ZERO),
             Decision::Allowed { wait, .. } => Ok(wait),
@@ -195,7 +196,7 @@ impl RateLimit {
 
     /// Charges the request with what its response costs, and tells the client what is left (RateLimit Fields for HTTP,
     /// draft-ietf-httpapi-ratelimit-headers-10).
-    pub(super) fn finish(&self, limited: &Limited, response: &mut Response) {
+    pub(crate) fn finish(&self, limited: &Limited, response: &mut Response) {
         let status = response.status.as_u16();
         if let Some((_, cost)) = self.costs.iter().find(|(statuses, _)| statuses.contains(&status))
             && limited.decision.is_allowed()
@@ -322,8 +323,14 @@ fn append_client(client: Option<IpAddr>, key: &mut Vec<u8>) {
     }
 }
 
+/// Appends a field whose value this file made.
+fn put(headers: &mut Headers, name: OwnName, value: impl AsRef<[u8]>) {
+    let appended = headers.append(name, value);
+    debug_assert!(appended.is_ok(), "{appended:?}");
+}
+
 /// In seconds, rounded up.
-pub(super) fn whole_seconds(time: Duration) -> u64 {
+pub(crate) fn whole_seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 

@@ -8,7 +8,7 @@ use serow_net::{WarningPace, monotonic};
 
 /// Bans clients who break a limit again and again.
 #[derive(Debug)]
-pub(super) struct LimitBan {
+pub(crate) struct LimitBan {
     strikes: Strikes,
     bans: Bans,
     warning: WarningPace,
@@ -16,12 +16,12 @@ pub(super) struct LimitBan {
 
 impl LimitBan {
     /// By this rule.
-    pub(super) fn new(rule: BanRule, bans: Bans) -> Self {
+    pub(crate) fn new(rule: BanRule, bans: Bans) -> Self {
         Self { strikes: Strikes::new(rule), bans, warning: WarningPace::new() }
     }
 
     /// Counts a request that the limit with this name has refused.
-    pub(super) fn note(&self, client: IpAddr, limit: &str) {
+    pub(crate) fn note(&self, client: IpAddr, limit: &str) {
         let (client, now) = (ClientNetwork::of(client), monotonic());
         if !self.strikes.add(client, now) {
             return;

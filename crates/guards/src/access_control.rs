@@ -1,4 +1,4 @@
-//! The parts of access control that the server needs while it runs. `policy/guard.rs` decides about requests.
+//! The parts of access control that the server needs while it runs. `guard.rs` decides about requests.
 
 use std::sync::Arc;
 

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serow::Headers;
 use serow_gateway::ReservedFields;
+use serow_message::Headers;
 
 /// The guards that a request has met; in its extensions, where the error pages of its site are made by routes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GuardNotes(Arc<Mutex<Noted>>);
+pub struct GuardNotes(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -35,7 +35,7 @@ impl GuardNotes {
     }
 
     /// Removes them.
-    pub(crate) fn hide_reserved(&self, headers: &mut Headers) {
+    pub fn hide_reserved(&self, headers: &mut Headers) {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.reserved.iter().for_each(|fields| fields.remove_from(headers));
     }

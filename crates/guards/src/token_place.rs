@@ -16,7 +16,7 @@ pub enum TokenPlace {
 
 /// The outcome of the search for a token in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FoundToken<'a> {
+pub(crate) enum FoundToken<'a> {
     /// Nothing, or credentials of another kind.
     Nothing,
     /// This.
@@ -27,7 +27,7 @@ pub(super) enum FoundToken<'a> {
 
 impl TokenPlace {
     /// Looks for the token of a request in this place.
-    pub(super) fn find<'a>(&'a self, request: &'a Request) -> FoundToken<'a> {
+    pub(crate) fn find<'a>(&'a self, request: &'a Request) -> FoundToken<'a> {
         let headers = &request.headers;
         match self {
             Self::Header => {

@@ -56,12 +56,14 @@ impl ClientRequests {
         self.refused.load(Ordering::Relaxed)
     }
 
-    pub(super) fn name(&self) -> &Arc<str> {
+    #[inline]
+    pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
     /// Counts a request of this client; `None` if it has too many.
-    pub(super) fn enter(&self, client: IpAddr) -> Option<ClientRequest> {
+    #[inline]
+    pub(crate) fn enter(&self, client: IpAddr) -> Option<ClientRequest> {
         let client = ClientNetwork::of(client);
         match self.table.enter(client, self.max) {
             Some(guard) => Some(ClientRequest(Arc::new(guard))),

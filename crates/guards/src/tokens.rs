@@ -10,9 +10,9 @@ use serow_gateway::{ErrorReason, error_page};
 use serow_message::{Claims, Headers, KnownHeader, Request, Response, StatusCode, User};
 use serow_net::{WarningPace, time};
 
-use super::{
+use crate::{
+    guard::refusal,
     identity::{Identity, Verdict},
-    refusal,
     token_place::{FoundToken, TokenPlace},
 };
 
@@ -54,7 +54,7 @@ enum Wait {
 
 impl Tokens {
     /// Finds out whose token a request has.
-    pub(super) fn check(self: &Arc<Self>, request: &Request) -> Verdict {
+    pub(crate) fn check(self: &Arc<Self>, request: &Request) -> Verdict {
         let headers = &request.headers;
         let token =
             match self.places.iter().map(|place| place.find(request)).find(|found| *found != FoundToken::Nothing) {

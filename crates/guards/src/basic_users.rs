@@ -7,9 +7,9 @@ use serow_access::{Authentication, Basic, Checking};
 use serow_gateway::error_page;
 use serow_message::{Headers, KnownHeader, Request, Response, StatusCode, User};
 
-use super::{
+use crate::{
+    guard::refusal,
     identity::{Identity, Verdict},
-    refusal,
 };
 
 /// Users with passwords.
@@ -26,7 +26,7 @@ pub struct BasicUsers {
 
 impl BasicUsers {
     /// Finds out which user sends a request.
-    pub(super) fn check(&self, request: &Request, client: Option<IpAddr>) -> Verdict {
+    pub(crate) fn check(&self, request: &Request, client: Option<IpAddr>) -> Verdict {
         match self.basic.authenticate(&request.headers, client) {
             Authentication::User(user) => Verdict::Passed(identity(self.header.as_ref(), user)),
             Authentication::Unknown => Verdict::Refused(self.challenge(&request.headers)),
