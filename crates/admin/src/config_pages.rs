@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use serow::{KnownHeader, Method, Request, Response, StatusCode};
-use serow_config::{AddedFileName, AddedFileNameError};
+use serow_config::{AddedFileName, AddedFileNameError, CONTAINER_PREFIX};
 use serow_supervisor::master::{ChangeError, Changed, Control};
 
 use super::{
@@ -57,6 +57,9 @@ pub(super) async fn change(name: &str, request: &mut Request) -> Result<Settings
     if name.is_empty() {
         return Err(not_allowed("GET, HEAD"));
     }
+    if name.starts_with(CONTAINER_PREFIX) {
+        return Err(refusal(StatusCode::FORBIDDEN, OF_CONTAINER));
+    }
     let name: AddedFileName =
         name.parse().map_err(|error: AddedFileNameError| refusal(StatusCode::BAD_REQUEST, &error.to_string()))?;
     let precondition = precondition(request)?;
@@ -98,6 +101,7 @@ pub(super) fn changed(outcome: Result<Changed, ChangeError>, fleet: &str) -> Res
             Err(error) => self::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         },
         Err(ChangeError::Invalid(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
+        Err(ChangeError::NotNow(reason)) => refusal(StatusCode::SERVICE_UNAVAILABLE, &reason),
         Err(ChangeError::NotKept(reason)) => refused(&ChangeRefusal::NotKept(reason)),
     }
 }
@@ -128,6 +132,8 @@ fn precondition(request: &Request) -> Result<Precondition, Response> {
         _ => wrong(),
     }
 }
+
+const OF_CONTAINER: &str = "such a file stands for the containers of [docker]: change their labels";
 
 const CONDITION: &str = "write If-Match with the ETag of GET, or *; or If-None-Match: * for a new file";
 

@@ -216,7 +216,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{CountedRoutes, FIELDS, access, bans, cache, fleet, mirrors, subject};
+    use crate::{CountedRoutes, FIELDS, access, bans, cache, containers, fleet, mirrors, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -282,6 +282,7 @@ mod tests {
         access::tests::example().add_to(&mut document);
         document["routes"] = CountedRoutes::new(Vec::new()).document();
         document["fleet"] = fleet::document(Some(&fleet::example()));
+        document["containers"] = containers::document(Some(&containers::example()));
         let (name, upstream) = ("a /*".to_owned(), "b".to_owned());
         document["mirrors"] = mirrors::document(&[MirrorReport { name, upstream, sent: 1, dropped: 2, failed: 3 }]);
         document["cache"] = cache::document(Some(&cache::example()));

@@ -185,6 +185,15 @@ The fields of the JSON; counters start with the server, unless noted otherwise:
   certificates[].last_order_end      when the last order of this generation ended, in milliseconds since 1970
   certificates[].last_order_failed   whether that order failed
   certificates[].on_demand           whether a client's request has caused it (acme-on-demand)
+  containers.api                     the API of containers; containers is null without [docker]
+  containers.connected               whether its events arrive
+  containers.servers                 addresses of running containers that have routes
+  containers.hosts                   hosts of containers
+  containers.routes                  routes to running containers
+  containers.changes                 changes of the settings for containers
+  containers.errors                  errors of the API, and connections that were lost
+  containers.last_error              the last of them, until the next connection
+  containers.refused[]               labels and hosts of containers that are refused, and why: the first 50
   fleet.redis                        the Redis through which limits are shared; fleet is null without [redis]
   fleet.connected                    whether there is a connection
   fleet.lag_us                       how old the last exchange is, in microseconds; null if there was none

@@ -42,6 +42,7 @@ mod client;
 mod client_error;
 mod config_client;
 mod config_pages;
+mod containers;
 mod counted_routes;
 mod document;
 mod endpoint;

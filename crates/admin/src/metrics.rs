@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{
-    access, application_metrics, bans, cache, certificate_metrics, fleet, histogram, metric_head::head, mirrors,
-    route_metrics, server_metrics,
+    access, application_metrics, bans, cache, certificate_metrics, containers, fleet, histogram, metric_head::head,
+    mirrors, route_metrics, server_metrics,
 };
 
 /// The media type of the format.
@@ -38,6 +38,7 @@ pub(super) fn text(status: &Value) -> String {
     mirrors::push(status, &mut text);
     cache::push(status, &mut text);
     fleet::push(status, &mut text);
+    containers::push(status, &mut text);
     certificate_metrics::push(status, &mut text);
     server_metrics::push(status, &mut text);
     generations(status, &mut text);

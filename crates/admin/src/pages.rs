@@ -385,6 +385,7 @@ mod tests {
             mirrors: Vec::new(),
             cache: None,
             fleet: None,
+            containers: None,
             routes: crate::CountedRoutes::default(),
             status: server.status(),
             log: Default::default(),

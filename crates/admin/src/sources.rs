@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use serow::Status;
 use serow_access_log::LineCounter;
 use serow_acme::CertificateControl;
+use serow_containers::SharedReport;
 use serow_fleet::Fleet;
 use serow_limits::Bans;
 use serow_proxy::Upstream;
 use serow_site::{Application, CacheStore, MaintenanceSwitch, Mirror};
 
 use super::{
-    AccessCounts, CountedRoutes, bans, cache, document, fleet, mirrors,
+    AccessCounts, CountedRoutes, bans, cache, containers, document, fleet, mirrors,
     total::{FORMER, add_ended},
 };
 
@@ -35,6 +36,8 @@ pub struct Sources {
     pub cache: Option<CacheStore>,
     /// The fleet, with which it shares limits.
     pub fleet: Option<Arc<Fleet>>,
+    /// The containers that are routed.
+    pub containers: Option<SharedReport>,
     /// Its automatic certificates.
     pub certificates: CertificateControl,
     /// The clients that it refuses.
@@ -82,6 +85,8 @@ impl Sources {
         self.access.add_to(&mut document);
         document["routes"] = self.routes.document();
         document["fleet"] = fleet::document(self.fleet.as_deref().map(Fleet::report).as_ref());
+        let containers = self.containers.as_ref().map(SharedReport::get);
+        document["containers"] = containers::document(containers.as_ref());
         document["mirrors"] = mirrors::document(&self.mirrors.iter().map(Mirror::report).collect::<Vec<_>>());
         if !self.former.is_null() {
             document[FORMER] = self.former.clone();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serow_config::printable::on_one_line;
 
 use super::{
-    access, application_table, cache, certificate_table, fleet, mirrors, running_table, server_table,
+    access, application_table, cache, certificate_table, containers, fleet, mirrors, running_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
 
@@ -20,6 +20,7 @@ pub(crate) fn of(json: &str) -> Option<String> {
         running_table::of,
         mirrors::table,
         fleet::table,
+        containers::table,
         certificate_table::of,
         server_table::of,
     ];

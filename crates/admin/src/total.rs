@@ -100,6 +100,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
             fields.insert("maintenance".to_owned(), serving["maintenance"].clone());
             fields.insert("certificates".to_owned(), serving["certificates"].clone());
             fields.insert("fleet".to_owned(), serving["fleet"].clone());
+            fields.insert("containers".to_owned(), serving["containers"].clone());
         }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }

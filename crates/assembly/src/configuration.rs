@@ -27,6 +27,7 @@ use crate::{
     body_limits::BodyLimits,
     caching::Caching,
     descriptor_shares::Shares,
+    docker,
     fixed_parts::{self, FixedParts},
     fleet,
     independence::Independence,
@@ -62,6 +63,7 @@ pub(crate) fn of(
         cache,
         maps,
         redis,
+        docker,
         limits,
         upstreams,
         sites,
@@ -72,7 +74,8 @@ pub(crate) fn of(
     notes::of_sites(&sites, folder, notes);
 
     let written_maps = format!("{maps:?}");
-    let (wanted_files, shares) = descriptors(&general, &sites);
+    let has_proxy = docker.is_some() || sites.iter().any(SiteTable::has_proxy);
+    let (wanted_files, shares) = descriptors(&general, &sites, has_proxy);
     let folders = sites.iter().flat_map(|site| ServedFolder::of_site(site, folder)).collect();
     let total = staying.sites.total();
     let read_attempts = logs::read_attempts(&general.logging, &sites) || fields_read_attempts(&sites);
@@ -85,7 +88,7 @@ pub(crate) fn of(
         largest_body: bodies.largest(),
         general: fixed_parts::general(&general),
         scarce: (shares.cached_files < wanted_files).then_some(shares),
-        has_proxy: total.proxying > 0 || sites.iter().any(SiteTable::has_proxy),
+        has_proxy: total.proxying > 0 || has_proxy,
         has_cgi: sites.iter().any(SiteTable::has_cgi),
         files: fixed_parts::files(redis.as_ref(), &general, folder),
         notes_attempts: note_attempts,
@@ -101,6 +104,8 @@ pub(crate) fn of(
     let account = self::account(&account).map_err(note).ok();
     let has_cgi = sites.iter().any(SiteTable::has_cgi);
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum::<usize>());
+    let hosts = docker.iter().flat_map(|_| docker::hosts(&sites).chain(staying.sites.hosts())).collect();
+    let docker = docker.map(|docker| docker::of(docker, problems));
     let numbers = RouteNumbers::new(metrics.route_metrics || root_logs.has_names(), &sites);
     let before = UpstreamsBefore { kept: &kept.upstreams, staying: &staying.upstreams };
     let proxying = Proxying::new(upstreams, folder, (&trust, note_attempts), before, problems);
@@ -200,6 +205,8 @@ pub(crate) fn of(
         has_cgi,
         mirrors: mirrors.into_inner(),
         cache: caching,
+        docker: docker.flatten(),
+        hosts,
         sites: site_count + total.sites,
         routes: route_count + total.routes,
         account: account?,
@@ -232,12 +239,11 @@ fn note_clients(server: Option<&mut ServerSettings>, numbers: &RouteNumbers, acc
 }
 
 /// How many files the folders of these sites want to keep open, and how the descriptors of the process are divided.
-fn descriptors(general: &GeneralOptions, sites: &[SiteTable]) -> (usize, Shares) {
+fn descriptors(general: &GeneralOptions, sites: &[SiteTable], hands_over: bool) -> (usize, Shares) {
     let wanted_files = sites.iter().flat_map(SiteTable::caching);
     let wanted_files = wanted_files.map(|caching| caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
     let shares = shares(&general.listening, wanted_files);
-    let hands_over = sites.iter().any(SiteTable::has_proxy);
     (wanted_files, if hands_over { shares.with_upstreams() } else { shares })
 }
 

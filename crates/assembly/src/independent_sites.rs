@@ -135,6 +135,11 @@ impl IndependentSites {
         Ok(())
     }
 
+    /// Their hosts.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = String> {
+        self.by_text.values().flat_map(|site| site.site.hosts()).map(ToString::to_string)
+    }
+
     /// Their part in properties of all sites together.
     pub(crate) fn total(&self) -> SiteFacts {
         self.total

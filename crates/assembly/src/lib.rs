@@ -27,6 +27,7 @@ mod check;
 mod configuration;
 mod dav_scopes;
 pub mod descriptor_shares;
+mod docker;
 mod fixed_parts;
 mod fleet;
 mod folder;
@@ -83,6 +84,7 @@ pub use self::{
     account::Account,
     acme::{AcmePlan, Reachable},
     bridged::{application, is_module},
+    docker::Docker,
     fixed_parts::FixedParts,
     folder::{folder_error, folder_settings, write_settings},
     kept_parts::KeptParts,
@@ -119,6 +121,10 @@ pub struct Configuration {
     pub mirrors: Vec<Mirror>,
     /// Where responses are stored, if any are.
     pub cache: Option<CacheStore>,
+    /// The containers that become routes.
+    pub docker: Option<Docker>,
+    /// The hosts of all sites.
+    pub hosts: Vec<String>,
     /// How many sites there are.
     pub sites: usize,
     /// How many routes the sites have together.

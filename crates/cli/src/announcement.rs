@@ -57,7 +57,9 @@ fn with_hosts(url: &str, sites: &Sites, address: &Address) -> String {
     // The port is behind the last colon that is not in an address of IPv6.
     let port = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
     let (host, port) = authority.split_at(port.unwrap_or(authority.len()));
-    let Some((hosts, count)) = sites.hosts_in_place_of(host, listener) else { return url.to_owned() };
+    // Without sites, those of containers come later.
+    let hosts = sites.hosts_in_place_of(host, listener).filter(|(_, count)| *count > 0);
+    let Some((hosts, count)) = hosts else { return url.to_owned() };
     let named = hosts.iter().take(MAX_HOSTS).map(|host| format!("{scheme}://{host}{port}{path}"));
     let named = named.collect::<Vec<_>>().join(" and ");
     match count.checked_sub(MAX_HOSTS) {

@@ -60,7 +60,8 @@ fn warnings(configuration: &Configuration) -> impl Iterator<Item = String> {
     let dates = server.encryption.iter().flat_map(|encryption| &encryption.date_problems).map(ToString::to_string);
     let names = server.acme.iter().flat_map(|acme| acme.warnings(&server.listeners));
     let folders = open_to_changes(&configuration.folders, &server.listeners);
-    dates.chain(names).chain(folders).chain(missing_folders(configuration))
+    let docker = configuration.docker.iter().filter_map(|docker| docker.address.problem());
+    dates.chain(names).chain(folders).chain(docker).chain(missing_folders(configuration))
 }
 
 /// That a listener on the port of HTTPS speaks cleartext.
@@ -98,8 +99,8 @@ fn missing_folders(configuration: &Configuration) -> impl Iterator<Item = String
 /// That the address of the server alone leads to no site.
 fn hosts_only(configuration: &Configuration) -> Option<String> {
     let listeners = &configuration.server.listeners;
-    // With TLS, clients ask for the names in certificates.
-    if listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
+    // With TLS, clients ask for the names in certificates; and the sites of containers are not there yet.
+    if configuration.sites == 0 || listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
         return None;
     }
     let (hosts, _) = listeners.iter().find_map(|listener| match &listener.address {

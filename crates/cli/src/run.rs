@@ -14,6 +14,7 @@
 
 mod access_threads;
 mod ban_storage;
+mod container_watch;
 mod fleet_commands;
 mod live_settings;
 mod master;

@@ -161,7 +161,7 @@ fn needed_paths(configuration: &Configuration, folders: &[&Path]) -> Result<Vec<
         }
         paths.push(AllowedPath { path: INTERFACES.into(), access: FileAccess::Read });
     }
-    if !configuration.upstreams.is_empty() {
+    if !configuration.upstreams.is_empty() || configuration.docker.is_some() {
         // Where bodies are spooled; a folder as such, which nobody replaces.
         let path = existing(&env::temp_dir())?.ok_or(Reason::TemporaryFolder)?;
         paths.push(AllowedPath { path, access: FileAccess::Write });
@@ -188,9 +188,14 @@ fn own_folders(configuration: &Configuration, folders: &[&Path]) -> impl Iterato
 
 /// Whether the server connects to others whose names it has to look up.
 fn looks_names_up(configuration: &Configuration) -> bool {
-    let Configuration { server, access, upstreams, .. } = configuration;
+    let Configuration { server, access, upstreams, docker, .. } = configuration;
     let AccessControl { fleet, logins, remote_keys, .. } = access;
-    server.acme.is_some() || fleet.is_some() || !logins.is_empty() || !remote_keys.is_empty() || !upstreams.is_empty()
+    server.acme.is_some()
+        || fleet.is_some()
+        || !logins.is_empty()
+        || !remote_keys.is_empty()
+        || !upstreams.is_empty()
+        || docker.is_some()
 }
 
 /// Programs have to reach files of their own.

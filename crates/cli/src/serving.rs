@@ -118,6 +118,7 @@ impl Serving {
                 mirrors: Vec::new(),
                 cache,
                 fleet: None,
+                containers: None,
                 certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
                 bans: bans.clone(),
                 access: AccessCounts::default(),

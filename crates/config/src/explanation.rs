@@ -11,6 +11,7 @@ use crate::{
         access::LimitTable,
         applications::AppTable,
         cgi::CgiTable,
+        docker::{DockerSettings, DockerTable},
         handlers::{FilesSettings, FilesTable, HandlerTable, MissingChoice, RedirectTable, RespondTable},
         maps::MapTable,
         php::{PhpProcessSettings, PhpSettings, PhpTable},
@@ -48,10 +49,11 @@ pub fn of(table: &RootTable) -> String {
     });
     let maps: String = table.maps.iter().map(of_map).collect();
     let redis: String = table.redis.iter().map(of_redis).collect();
+    let docker: String = table.docker.iter().map(of_docker).collect();
     let rate_limits: String = table.limits.iter().map(of_limit).collect();
     let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
     let sites: String = table.sites.iter().map(of_site).collect();
-    format!("{}{of_acme}{of_cache}{maps}{redis}{rate_limits}{upstreams}{sites}", keys.lines())
+    format!("{}{of_acme}{of_cache}{maps}{redis}{docker}{rate_limits}{upstreams}{sites}", keys.lines())
 }
 
 fn of_map(map: &MapTable) -> String {
@@ -64,6 +66,12 @@ fn of_redis(redis: &RedisTable) -> String {
     let mut keys = Keys::default();
     keys.add_all(&redis.settings);
     format!("\n[redis]\n{}", keys.lines())
+}
+
+fn of_docker(docker: &DockerTable) -> String {
+    let mut keys = Keys::default();
+    keys.add(&docker.settings, &DockerSettings::default());
+    format!("\n[docker]\n{}", keys.lines())
 }
 
 fn of_limit(limit: &LimitTable) -> String {

@@ -39,7 +39,7 @@ pub mod tables;
 /// Errors of a settings file as they are shown, its source, and texts that are printed on one line.
 pub use serow_document::{
     ConfigurationError,
-    added_file_name::{AddedFileName, AddedFileNameError},
+    added_file_name::{AddedFileName, AddedFileNameError, CONTAINER_PREFIX},
     bundle::AddedFiles,
     file::{DEFAULT_FILE, Source, bytes},
     printable,
@@ -54,8 +54,8 @@ pub use serow_variables::Scope;
 pub use self::{
     admin_settings::AdminSettings,
     explanation::of as explanation,
-    reading::{bundle, gather, gather_bundle, root_table, with_tables},
-    schema::{reference::text as reference, schema},
+    reading::{bundle, container_files, gather, gather_bundle, root_table, with_tables},
+    schema::{LabelKeys, label_keys, reference::text as reference, schema},
     setting_error::{SettingError, in_options},
     tables::root::SandboxChoice,
 };

@@ -1,12 +1,14 @@
 //! A settings file, from its text to its tables.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serow_document::{
     ConfigurationError, Disk, Document, Fault, Files, Place, Problems, Sources,
     bundle::{self, AddedFiles},
     include,
 };
+
+use toml::de::DeTable;
 
 use crate::{
     checks::{self, CheckedTables},
@@ -30,13 +32,29 @@ pub fn bundle(path: &Path, bytes: Vec<u8>, added: AddedFiles) -> Vec<u8> {
 pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, ConfigurationError> {
     match bundle::read(path, bytes).map_err(ConfigurationError::Unreadable)? {
         (text, Some(mut bundle)) => {
-            let added = bundle.take_added();
+            let mut added = bundle.take_added();
+            if !has_docker(&text) {
+                added.retain(|name, _| !name.is_of_container());
+            }
             let mut sources = gather(path, text, &mut bundle)?;
             let faults = include::gather_added(&mut sources, added);
             if faults.is_empty() { Ok(sources) } else { Err(ConfigurationError::of_faults(&sources, &faults)) }
         }
         (text, None) => gather(path, text, &mut Disk),
     }
+}
+
+/// The files of containers that a bundle of settings has ([`bundle`]), by their names. Without `[docker]` they do not count.
+#[must_use]
+pub fn container_files(path: &Path, bytes: &[u8]) -> BTreeMap<String, String> {
+    let Ok((_, Some(mut bundle))) = bundle::read(path, bytes.to_vec()) else { return BTreeMap::new() };
+    let added = bundle.take_added().into_iter().filter(|(name, _)| name.is_of_container());
+    added.map(|(name, text)| (name.into(), text)).collect()
+}
+
+/// Whether a settings file has the table `[docker]`. Errors of the text are found when it is read.
+fn has_docker(text: &str) -> bool {
+    DeTable::parse_recoverable(text).0.get_ref().contains_key("docker")
 }
 
 /// The text of a settings file at this path, and those that it includes.

@@ -2,6 +2,8 @@
 
 pub(crate) mod reference;
 
+use std::{collections::BTreeSet, sync::LazyLock};
+
 use serde_json::{Value, json};
 use serow_document::{
     description,
@@ -21,6 +23,7 @@ use crate::{
         applications::AppSettings,
         cache::CacheTable,
         cgi::CgiTable,
+        docker::DockerSettings,
         handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
         header_rules::HeaderRuleSettings,
         kinds,
@@ -62,18 +65,53 @@ pub fn schema() -> Value {
     root = root.with("map", "Variables that depend on the value of another text, as nginx's maps.", list_of(map));
     let redis = Shape::of::<RedisSettings>().schema();
     root = root.with("redis", "Redis, through which several servers share limits.", redis);
+    let docker = Shape::of::<DockerSettings>().schema();
+    root = root.with("docker", "Containers of Docker and Podman that become routes, by their labels.", docker);
     let limit = Shape::of::<LimitSettings>().schema();
     root = root.with("limit", "How often requests with the same key are served.", list_of(limit));
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
-    root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
+    root = root.with("site", "The sites: what is answered under which hosts.", list_of(site));
     let mut schema = root.schema();
     description::explain(&mut schema, kinds::is_key);
     if let Value::Object(schema) = &mut schema {
         schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        // Containers are sites as well.
+        schema.insert("anyOf".to_owned(), json!([{ "required": ["site"] }, { "required": ["docker"] }]));
         schema.insert("title".to_owned(), json!("The settings file of Serow"));
         schema.sort_keys();
     }
     schema
+}
+
+/// The keys of routes and of upstreams that labels of containers may be allowed to set: all but those by which a route is found
+/// and handled.
+pub fn label_keys() -> &'static LabelKeys {
+    static KEYS: LazyLock<LabelKeys> = LazyLock::new(LabelKeys::of_schema);
+    &KEYS
+}
+
+impl LabelKeys {
+    fn of_schema() -> Self {
+        let keys = |schema: Value| match schema.get("properties") {
+            Some(Value::Object(properties)) => properties.keys().cloned().collect::<BTreeSet<_>>(),
+            _ => BTreeSet::new(),
+        };
+        let mut route = keys(route());
+        let own = ["path", "path-regex", "internal", "name", "script", "when"];
+        route.retain(|key| !HandlerTable::KEYS.iter().chain(&own).any(|other| other == key));
+        let mut upstream = keys(Shape::together(of_upstream()).schema());
+        upstream.retain(|key| !["name", "servers"].contains(&key.as_str()));
+        Self { route, upstream }
+    }
+}
+
+/// Keys that labels may be allowed to set, see [`label_keys`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelKeys {
+    /// Those of routes.
+    pub route: BTreeSet<String>,
+    /// Those of upstreams.
+    pub upstream: BTreeSet<String>,
 }
 
 /// The keys at the root, beside the sites, under headings.
@@ -207,8 +245,6 @@ fn handler_choices() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use serde_json::Map;
     use serow_document::{Document, Sources, Table, Value as TomlValue};
     use toml::de::DeValue;
@@ -220,6 +256,7 @@ mod tests {
             FromTable,
             access::LimitTable,
             applications::AppTable,
+            docker::DockerTable,
             handlers::FilesTable,
             maps::MapTable,
             php::PhpTable,
@@ -266,6 +303,7 @@ mod tests {
             ("/properties/acme/properties".to_owned(), AcmeOptions::keys()),
             ("/properties/map/items/properties".to_owned(), MapTable::keys()),
             ("/properties/redis/properties".to_owned(), RedisTable::keys()),
+            ("/properties/docker/properties".to_owned(), DockerTable::keys()),
             ("/properties/limit/items/properties".to_owned(), LimitTable::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
@@ -345,7 +383,8 @@ mod tests {
         let below_site = [applications.clone(), cgi.clone(), files.clone(), php.clone(), proxies.clone()];
         let below_route = [applications, cgi, files, php, proxies, redirects, responses];
         let redis = below(document.root(), "redis").into_iter().collect();
-        let tables = [root, acme, maps, redis, limits, upstreams, sites]
+        let docker = below(document.root(), "docker").into_iter().collect();
+        let tables = [root, acme, maps, redis, docker, limits, upstreams, sites]
             .into_iter()
             .chain(below_site)
             .chain([routes, conditions])

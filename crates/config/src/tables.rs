@@ -8,6 +8,7 @@ pub mod cgi;
 pub mod client_certificate;
 pub mod client_limits;
 pub mod compression;
+pub mod docker;
 pub mod error_pages;
 pub mod forward_auth;
 pub mod handlers;

@@ -26,15 +26,23 @@ impl AddedFileName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it is the name of a file that stands for containers: users cannot write such files.
+    #[must_use]
+    pub fn is_of_container(&self) -> bool {
+        self.0.starts_with(CONTAINER_PREFIX)
+    }
 }
 
 impl FromStr for AddedFileName {
     type Err = AddedFileNameError;
 
     fn from_str(text: &str) -> Result<Self, AddedFileNameError> {
+        let name =
+            text.strip_prefix(CONTAINER_PREFIX).map(|host| host.strip_prefix('~').unwrap_or(host)).unwrap_or(text);
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
         let is_name =
-            !text.is_empty() && text.len() <= MAX_LENGTH && !text.starts_with('.') && text.bytes().all(is_letter);
+            !name.is_empty() && text.len() <= MAX_LENGTH && !text.starts_with('.') && name.bytes().all(is_letter);
         if is_name { Ok(Self(text.into())) } else { Err(AddedFileNameError(text.into())) }
     }
 }
@@ -78,6 +86,9 @@ impl fmt::Display for AddedFileNameError {
 
 impl Error for AddedFileNameError {}
 
+/// The beginning of the names of files that stand for containers. The name of a host follows, where `~` is a star.
+pub const CONTAINER_PREFIX: &str = "docker~";
+
 /// With an ending, it is the name of a file (NAME_MAX is 255 bytes).
 const MAX_LENGTH: usize = 100;
 
@@ -88,9 +99,32 @@ mod tests {
     #[test]
     fn names_cannot_leave_their_folder() {
         for name in ["shop", "shop.example", "a_b-c", "0", &"a".repeat(100)] {
-            assert_eq!(name.parse::<AddedFileName>().unwrap().as_str(), name);
+            let parsed = name.parse::<AddedFileName>().unwrap();
+            assert_eq!((parsed.as_str(), parsed.is_of_container()), (name, false));
         }
-        for name in ["", ".", "..", ".a", "a/b", "*", "a b", "ä", "a\0", "a%2f", &"a".repeat(101)] {
+        for name in ["docker~shop.example", "docker~~.example", "docker~~0123"] {
+            let parsed = name.parse::<AddedFileName>().unwrap();
+            assert_eq!((parsed.as_str(), parsed.is_of_container()), (name, true));
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            ".a",
+            "a/b",
+            "*",
+            "a b",
+            "ä",
+            "a\0",
+            "a%2f",
+            "a~b",
+            "~",
+            "docker~",
+            "docker~~",
+            "docker~a/b",
+            "docker~a~b",
+            &"a".repeat(101),
+        ] {
             assert!(name.parse::<AddedFileName>().is_err(), "{name}");
         }
     }

@@ -293,7 +293,9 @@ impl Executor {
                 Ok(refusal) => Err(refusal.to_string()),
                 Err(error) => Err(error.to_string()),
             },
-            Err(ChangeError::Invalid(reason) | ChangeError::NotKept(reason)) => Err(reason),
+            Err(ChangeError::Invalid(reason) | ChangeError::NotKept(reason) | ChangeError::NotNow(reason)) => {
+                Err(reason)
+            }
         }
     }
 

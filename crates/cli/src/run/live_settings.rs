@@ -14,7 +14,7 @@ use serow_proxy::BackgroundTasks;
 use serow_site::{Application, LiveSites};
 use serow_supervisor::master::{Adoption, AdoptionCause};
 
-use super::{access_threads::AccessThreads, warnings::Warnings};
+use super::{access_threads::AccessThreads, container_watch::ContainerWatch, warnings::Warnings};
 use crate::{application_host::application_host, command_error::CommandError, sandbox::SandboxState};
 
 /// The settings that a process serves with.
@@ -29,6 +29,8 @@ pub(super) struct LiveSettings {
     pub(super) tls_files: TlsFiles,
     pub(super) sites: LiveSites,
     pub(super) parts: SharedParts,
+    /// The watch over containers.
+    pub(super) containers: ContainerWatch,
 }
 
 /// The parts beside the sites that other settings exchange.
@@ -117,6 +119,7 @@ impl LiveSettings {
         (self.fixed, self.kept) = (configuration.fixed, configuration.kept);
         self.tls_files.reload();
         self.sites.replace(configuration.site);
+        self.containers.replace_hosts(configuration.hosts);
         Ok(())
     }
 }

@@ -40,6 +40,7 @@ impl Orders for ServerOrders {
         }
         self.bans.stop();
         self.fleet.iter().for_each(FleetCommands::stop);
+        self.settings.containers.end();
         match reason {
             // Connections that never end may go on beside the other generation.
             StopReason::Replaced => self.stopper.hand_over_within(self.replaced),

@@ -12,7 +12,7 @@ use serow::{BoundServer, RunningServer};
 use serow_access_log::{AccessLogs, ClientRules, CountingLog, LogMakers, WorkerLog};
 use serow_acme::{CertificateManager, PreparedManager, RunningManager};
 use serow_admin::{CountedRoutes, FleetBan, MaintenanceCommand, ServerCommand, Sources};
-use serow_assembly::{Configuration, Encryption};
+use serow_assembly::{Configuration, Encryption, ServerSettings};
 use serow_net::process::forbid_tracing;
 use serow_processes::Workers;
 use serow_proxy::{BackgroundTasks, SpoolSpace};
@@ -22,6 +22,7 @@ use serow_supervisor::master::{AdminPlace, GenerationSetup, GenerationTerms, Par
 use super::{
     access_threads::AccessThreads,
     ban_storage::BanStorage,
+    container_watch::{ContainerWatch, PreparedWatch},
     fleet_commands::{self, JournalFolder, PreparedCommands},
     live_settings::{LiveSettings, SharedParts},
     orders::ServerOrders,
@@ -83,6 +84,7 @@ struct ServerGeneration {
     certificates: Option<CertificateManager>,
     /// The thread that writes stored responses to files.
     cache_writer: Option<CacheWriter>,
+    containers: Option<PreparedWatch>,
 }
 
 impl ServerGeneration {
@@ -90,6 +92,7 @@ impl ServerGeneration {
         let GenerationSetup { text, overrides, shared, memory, generation_secret } = setup;
         // Scripts are run when the settings are read.
         serow_scripts::share_dictionary(memory);
+        let container_files = serow_config::container_files(file, &text);
         let mut configuration =
             serow_assembly::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
@@ -100,7 +103,12 @@ impl ServerGeneration {
         configuration.server.encryption.iter().for_each(Encryption::warn_of_dates);
         let privileged = Privileged::open(configuration, file, generation_secret, parent)?;
         let sandboxed = privileged.become_user()?.enter_sandbox()?;
-        Self::start_threads(sandboxed, file, &overrides, shared)
+        let generation = Self::start_threads(sandboxed, file, &overrides, shared)?;
+        let Configuration { docker, hosts, .. } = &generation.configuration;
+        let containers = docker
+            .clone()
+            .map(|docker| PreparedWatch::new(docker, container_files, parent.change_requests(), hosts.clone()));
+        Ok(Self { containers, ..generation })
     }
 
     /// Starts everything that runs beside the workers. The system gives rights up for one thread at a time: each thread begins
@@ -155,6 +163,7 @@ impl ServerGeneration {
             fleet,
             certificates,
             cache_writer,
+            containers: None,
         })
     }
 
@@ -190,20 +199,22 @@ impl ServerGeneration {
             fleet,
             certificates,
             cache_writer,
+            containers,
             ..
         } = self;
         let Configuration { server: settings, sites: count, site, reload_grace, fixed, kept, .. } = configuration;
         let terms = GenerationTerms {
             admin,
-            admin_token: settings.admin_token,
+            admin_token: settings.admin_token.clone(),
             announcement: announcement::line(&counted_sites(count), &server, &site, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
             adopts: true,
-            changes: fleet.is_ok(),
+            changes: fleet.is_ok() || containers.is_some(),
         };
         let (sites, tls_files) = (LiveSites::new(site), server.tls_files());
         let parts = SharedParts::new(sources, background_tasks, access);
+        let watch = containers.as_ref().map(PreparedWatch::watch).unwrap_or_default();
         let mut orders = ServerOrders {
             stopper: server.stopper(),
             end_of_accepting: None,
@@ -217,21 +228,18 @@ impl ServerGeneration {
                 tls_files,
                 sites: sites.clone(),
                 parts: parts.clone(),
+                containers: watch.clone(),
             },
             bans,
             fleet: fleet.as_ref().map(PreparedCommands::handle).map_err(|reason| *reason),
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
-        policy.challenges = certificates.as_ref().map(CertificateManager::http_challenges);
-        let certificates = certificates.map(CertificateManager::start).transpose()?;
-        let ClientRules { trusted, client_field, .. } = settings.clients;
-        let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
-        let mut server = serow_site::start(server, &sites, policy, admission)?;
+        let (mut server, certificates) = start_workers(server, &sites, settings, maintenance, certificates)?;
         orders.end_of_accepting = Some(server.end_of_accepting());
         let (fleet, helpers) = (fleet.ok(), (certificates, workers, cache_writer));
-        Ok(Started { server, parts, terms, orders, fleet, helpers, logs })
+        let containers = containers.map(|containers| (containers, watch));
+        Ok(Started { server, parts, terms, orders, fleet, helpers, logs, containers })
     }
 
     /// Where the numbers of its status come from.
@@ -246,6 +254,7 @@ impl ServerGeneration {
             mirrors: configuration.mirrors.clone(),
             cache: configuration.cache.clone(),
             fleet: configuration.access.fleet.clone(),
+            containers: self.containers.as_ref().map(|containers| containers.report.clone()),
             certificates: certificates.as_ref().map(CertificateManager::control).unwrap_or_default(),
             bans: configuration.server.bans.clone(),
             access: access.counts.clone(),
@@ -265,6 +274,7 @@ struct Started {
     fleet: Option<PreparedCommands>,
     helpers: Helpers,
     logs: Option<AccessLogs>,
+    containers: Option<(PreparedWatch, ContainerWatch)>,
 }
 
 /// The parts that run beside the workers from their start to their end, in the order in which they end: the last writes what
@@ -274,10 +284,13 @@ type Helpers = (Option<RunningManager>, Vec<Workers>, Option<CacheWriter>);
 impl Started {
     /// Reports to the master, and serves until it says otherwise.
     fn report(self, parent: Parent) -> Result<(), CommandError> {
-        let Self { server, parts, terms, orders, fleet, helpers, logs } = self;
+        let Self { server, parts, terms, orders, fleet, helpers, logs, containers } = self;
         let requests = parent.change_requests();
         let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let fleet = fleet.map(|fleet| fleet.start(requests)).transpose().map_err(CommandError::system)?;
+        if let Some((containers, watch)) = containers {
+            containers.begin(&watch).map_err(CommandError::system)?;
+        }
         let outcome = server.wait();
         if let Some(fleet) = fleet {
             fleet.end();
@@ -308,6 +321,23 @@ fn with_logs(server: BoundServer, logs: Option<&AccessLogs>, routes: Option<&Cou
             server.access_log(move || CountingLog::new(&durations, Some(logs.for_worker())))
         }
     }
+}
+
+/// Starts the workers, and the thread that renews certificates.
+fn start_workers(
+    server: BoundServer,
+    sites: &LiveSites,
+    settings: ServerSettings,
+    maintenance: MaintenanceSwitch,
+    certificates: Option<CertificateManager>,
+) -> Result<(RunningServer, Option<RunningManager>), CommandError> {
+    let challenges = certificates.as_ref().map(CertificateManager::http_challenges);
+    let certificates = certificates.map(CertificateManager::start).transpose()?;
+    let mut policy = settings.encryption.map(|encryption| encryption.policy()).unwrap_or_default();
+    policy.challenges = challenges;
+    let ClientRules { trusted, client_field, .. } = settings.clients;
+    let admission = ClientAdmission { maintenance, bans: settings.bans, trusted, client_field };
+    Ok((serow_site::start(server, sites, policy, admission)?, certificates))
 }
 
 /// Loads all applications at once; those that can be are stopped again where another cannot.

@@ -22,6 +22,7 @@ mod cgi;
 mod client_addresses;
 mod client_certificates;
 mod configuration;
+mod containers;
 mod descriptors;
 mod error_routes;
 mod fleet;

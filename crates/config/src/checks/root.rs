@@ -93,10 +93,11 @@ pub fn account(user: Option<&AccountName>, group: Option<&AccountName>) -> Resul
 
 /// Adds to the root what sites say for it, makes its paths relative to the folder of the file, and checks it as a whole.
 fn complete_root(table: &mut RootTable, folder: &Path, problems: &Problems) {
-    let RootTable { general, metrics, sites, .. } = table;
+    let RootTable { general, metrics, docker, sites, .. } = table;
     paths::resolve(general, folder);
     sites.iter().for_each(|site| add_names(&mut general.acme, site, problems));
-    if sites.is_empty() {
+    // Containers are sites as soon as there are some.
+    if sites.is_empty() && docker.is_none() {
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
     // They are of no use where nobody can read them.

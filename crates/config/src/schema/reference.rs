@@ -13,6 +13,7 @@ use crate::{
         client_certificate::ClientCertificateTable,
         client_limits::BanTable,
         compression::CompressionTable,
+        docker::DockerSettings,
         forward_auth::ForwardAuthTable,
         handlers::{RedirectTable, RespondTable, RewriteSettings},
         header_rules::{HeaderRuleSettings, HeaderRuleTable},
@@ -46,6 +47,10 @@ pub fn text() -> String {
         "## `[redis]`\n\nRedis, through which several servers share limits: see [access](access.md#limits-that-several-servers-share).\n\n",
     );
     text.push("### Redis", &Shape::of::<RedisSettings>());
+    text.push_text(
+        "## `[docker]`\n\nContainers of Docker and Podman become routes, by their labels; [the guide](containers.md) explains them.\n\n",
+    );
+    text.push("### Containers", &Shape::of::<DockerSettings>());
     text.push_text(
         "## `[[limit]]`\n\nHow often requests with the same key are served: see [access](access.md#rate-limits).\n\n",
     );

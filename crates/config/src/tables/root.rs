@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     options::{AcmeOptions, GeneralOptions, without_options},
     tables::{
-        FromTable, TableReading, access::LimitTable, cache::CacheTable, maps::MapTable, redis::RedisTable,
-        sites::SiteTable, upstreams::UpstreamTable,
+        FromTable, TableReading, access::LimitTable, cache::CacheTable, docker::DockerTable, maps::MapTable,
+        redis::RedisTable, sites::SiteTable, upstreams::UpstreamTable,
     },
     values::{AccountName, Size, Span, choice},
 };
@@ -36,6 +36,8 @@ pub struct RootTable {
     pub maps: Vec<MapTable>,
     /// `[redis]`.
     pub redis: Option<RedisTable>,
+    /// `[docker]`.
+    pub docker: Option<DockerTable>,
     /// `[[limit]]`.
     pub limits: Vec<LimitTable>,
     /// `[[upstream]]`.
@@ -170,6 +172,7 @@ impl FromTable for RootTable {
         let (limits, timeouts, scripts) = (table.settings(), table.settings(), table.settings());
         let maps: Vec<_> = table.tables("map").into_iter().map(TableReading::read).collect();
         let redis = table.table("redis", "url").map(TableReading::read);
+        let docker = table.table("docker", "socket").map(TableReading::read);
         let rate_limits: Vec<_> = table.tables("limit").into_iter().map(TableReading::read).collect();
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
@@ -194,6 +197,7 @@ impl FromTable for RootTable {
             cache: cache.map_or(Some(None), |read| read.map(Some))?,
             maps: maps.into_iter().collect::<Option<_>>()?,
             redis: redis.map_or(Some(None), |redis| redis.map(Some))?,
+            docker: docker.map_or(Some(None), |docker| docker.map(Some))?,
             limits: rate_limits.into_iter().collect::<Option<_>>()?,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,
             sites: sites.into_iter().collect::<Option<_>>()?,

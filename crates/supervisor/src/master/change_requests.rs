@@ -10,7 +10,7 @@ use serow_net::channel::Channel;
 use tokio::sync::oneshot;
 
 use super::{
-    control::{ChangeError, Changed},
+    control::{ChangeError, Changed, STOPPING},
     messages::{self, FromGeneration},
     reports,
 };
@@ -57,7 +57,7 @@ impl ChangeRequests {
             .and_then(|text| reports::send_with_file(&self.0.channel, &FromGeneration::Change { number }, &text));
         if let Err(error) = sent {
             self.lock().waiting.remove(&number);
-            return Err(ChangeError::Invalid(format!("the master cannot be asked for the change: {error}")));
+            return Err(ChangeError::NotNow(format!("the master cannot be asked for the change: {error}")));
         }
         answered.await.unwrap_or_else(|_| Err(ended()))
     }
@@ -82,13 +82,13 @@ impl ChangeRequests {
             self.lock().executed.remove(&number);
             return Err(format!("the master cannot be asked for the command: {error}"));
         }
-        answered.await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+        answered.await.unwrap_or_else(|_| Err(STOPPING.to_owned()))
     }
 
     fn begin(&self) -> Result<(u64, oneshot::Receiver<Result<Changed, ChangeError>>), ChangeError> {
         let mut state = self.lock();
         let (answer, answered) = oneshot::channel();
-        let number = state.next_number().map_err(|reason| ChangeError::Invalid(reason.to_owned()))?;
+        let number = state.next_number().map_err(|reason| ChangeError::NotNow(reason.to_owned()))?;
         state.waiting.insert(number, answer);
         Ok((number, answered))
     }
@@ -130,7 +130,7 @@ impl State {
     /// The number of the next request, or why there is none.
     fn next_number(&mut self) -> Result<u64, &'static str> {
         if self.has_ended {
-            return Err(ENDED);
+            return Err(STOPPING);
         }
         if !self.is_taken {
             return Err("the master of this server is of an older version, without such changes: restart the server");
@@ -141,10 +141,8 @@ impl State {
 }
 
 fn ended() -> ChangeError {
-    ChangeError::Invalid(ENDED.to_owned())
+    ChangeError::NotNow(STOPPING.to_owned())
 }
-
-const ENDED: &str = "the server is stopping";
 
 #[cfg(test)]
 mod tests {
@@ -158,7 +156,7 @@ mod tests {
         let (ours, _theirs) = Channel::pair().unwrap();
         let requests = ChangeRequests::new(ours);
         let outcome = runtime.block_on(requests.change(&json!(1)));
-        assert!(matches!(outcome, Err(ChangeError::Invalid(reason)) if reason.contains("older version")));
+        assert!(matches!(outcome, Err(ChangeError::NotNow(reason)) if reason.contains("older version")));
         requests.set_taken(true);
         let outcome = runtime.block_on(async {
             let request = requests.clone();
@@ -177,7 +175,7 @@ mod tests {
         requests.set_taken(true);
         drop(theirs);
         let outcome = runtime.block_on(requests.change(&json!(1)));
-        assert!(matches!(outcome, Err(ChangeError::Invalid(reason)) if reason.contains("cannot be asked")));
+        assert!(matches!(outcome, Err(ChangeError::NotNow(reason)) if reason.contains("cannot be asked")));
         assert!(requests.lock().waiting.is_empty());
     }
 }

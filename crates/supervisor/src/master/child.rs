@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use super::{
-    control::{ChangeError, Changed},
+    control::{ChangeError, Changed, STOPPING},
     messages::{AdoptionCause, FromGeneration, ToGeneration, beginning, read},
     reports,
 };
@@ -112,7 +112,7 @@ impl Child {
     /// Sends it the outcome of the change with this number, once there is one.
     pub(super) fn tell_outcome(&self, number: u64, answered: oneshot::Receiver<Result<Changed, ChangeError>>) {
         self.tell_later(answered, move |outcome| {
-            let stopping = || Err(ChangeError::Invalid(STOPPING.to_owned()));
+            let stopping = || Err(ChangeError::NotNow(STOPPING.to_owned()));
             let outcome = outcome.unwrap_or_else(stopping).map_err(ChangeError::shortened);
             ToGeneration::Changed { number, outcome }
         });
@@ -233,5 +233,3 @@ fn understood(mut message: Message) -> FromGeneration {
     };
     word.unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
 }
-
-const STOPPING: &str = "the server is stopping";

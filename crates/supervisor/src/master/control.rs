@@ -74,6 +74,8 @@ pub enum ChangeError {
     Invalid(String),
     /// It could not be kept, for this reason.
     NotKept(String),
+    /// It cannot be made at the moment, for this reason.
+    NotNow(String),
 }
 
 /// The status of a server and its generations.
@@ -146,7 +148,7 @@ impl Control {
     /// Why the change was not made; the settings are as before then.
     pub async fn change(&self, change: Value) -> Result<Changed, ChangeError> {
         let (answer, answered) = oneshot::channel();
-        let stopping = || ChangeError::Invalid("the server is stopping".to_owned());
+        let stopping = || ChangeError::NotNow(STOPPING.to_owned());
         self.requests.send(Request::Change { change, answer }).await.map_err(|_| stopping())?;
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
@@ -184,6 +186,7 @@ impl ChangeError {
         match self {
             Self::Invalid(reason) => Self::Invalid(beginning(&reason)),
             Self::NotKept(reason) => Self::NotKept(beginning(&reason)),
+            Self::NotNow(reason) => Self::NotNow(beginning(&reason)),
             refused @ Self::Refused(_) => refused,
         }
     }
@@ -198,6 +201,9 @@ impl GenerationStage {
         }
     }
 }
+
+/// Why a change is not made when the server ends.
+pub(super) const STOPPING: &str = "the server is stopping";
 
 /// The maximum number of queued requests.
 const REQUESTS_AHEAD: usize = 32;

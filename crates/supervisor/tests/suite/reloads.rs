@@ -208,7 +208,10 @@ fn change_settings_from_within(requests: &Requests) {
     let made = |number, process| {
         Ok(Changed { reloaded: Reloaded { number, process, still_accepts: None }, kept: json!("kept") })
     };
-    let invalid = |reason: &str| Err(ChangeError::Invalid(reason.to_owned()));
+    let (invalid, not_now) = (
+        |reason: &str| Err(ChangeError::Invalid(reason.to_owned())),
+        |reason: &str| Err(ChangeError::NotNow(reason.to_owned())),
+    );
     assert_eq!(change(json!("adopt mine")), made(6, ProcessOfReload::Same));
     assert_eq!(text().as_deref(), Some("adopt mine"));
     // As long as the settings of many sites.
@@ -229,10 +232,10 @@ fn change_settings_from_within(requests: &Requests) {
     let new = |text| requests.reload(text, WantedProcess::New).unwrap().number;
     assert_eq!(new("silent"), 8);
     let unannounced = "this process has not announced changes of the settings";
-    assert_eq!((change(json!("adopt it")), execute("x")), (invalid(unannounced), Err(unannounced.to_owned())));
+    assert_eq!((change(json!("adopt it")), execute("x")), (not_now(unannounced), Err(unannounced.to_owned())));
     assert_eq!(new("adopt, and ask when leaving"), 9);
     assert_eq!(new("last"), 10);
-    assert_eq!(outcome(), invalid("only the process that serves can change the settings"));
+    assert_eq!(outcome(), not_now("only the process that serves can change the settings"));
     assert_eq!(text().as_deref(), Some("last"));
 }
 

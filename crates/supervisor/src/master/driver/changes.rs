@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::Driver;
 use crate::master::{
     Duties,
-    control::{ChangeError, Changed, Reloaded, WantedProcess},
+    control::{ChangeError, Changed, Reloaded, STOPPING, WantedProcess},
     event::Event,
     server_generations::GenerationStage,
 };
@@ -18,7 +18,13 @@ use crate::master::{
 pub(in crate::master) type ChangeAnswer = oneshot::Sender<Result<Changed, ChangeError>>;
 
 /// A change that was requested.
-type AskedChange = (Value, ChangeAnswer);
+#[derive(Debug)]
+struct AskedChange {
+    change: Value,
+    /// The generation that asked for it, if it was one.
+    generation: Option<u32>,
+    answer: ChangeAnswer,
+}
 
 /// The changes that were requested.
 #[derive(Debug, Default)]
@@ -40,7 +46,7 @@ impl Changes {
 impl<D: Duties> Driver<D> {
     /// Adds a change.
     pub(super) fn add_change(&mut self, change: Value, answer: ChangeAnswer) {
-        self.changes.waiting.push_back((change, answer));
+        self.changes.waiting.push_back(AskedChange { change, generation: None, answer });
     }
 
     /// Adds a change that a generation asks for. Only the serving one may, and if it has announced that it will: it talks to
@@ -57,8 +63,9 @@ impl<D: Duties> Driver<D> {
             None
         };
         match obstacle {
-            Some(obstacle) => answer_all([(change, answer)], obstacle),
-            None => self.add_change(change, answer),
+            // The asker may have gone.
+            Some(obstacle) => drop(answer.send(Err(ChangeError::NotNow(obstacle.to_owned())))),
+            None => self.changes.waiting.push_back(AskedChange { change, generation: Some(pid), answer }),
         }
     }
 
@@ -87,7 +94,8 @@ impl<D: Duties> Driver<D> {
     /// Begins the next changes where no reload is under way, whose requests would get their outcome. Whether some have begun.
     pub(super) fn begin_changes(&mut self) -> bool {
         if self.machine.is_stopping() {
-            answer_all(self.changes.waiting.drain(..), "the server is stopping");
+            let stopping = ChangeError::NotNow(STOPPING.to_owned());
+            answer_all(self.changes.waiting.drain(..), &stopping);
             return false;
         }
         if self.changes.made.is_some() || !self.machine.is_idle() {
@@ -95,12 +103,17 @@ impl<D: Duties> Driver<D> {
         }
         let mut made = Vec::new();
         while made.is_empty() || self.changes.alone == 0 && made.len() < MAX_TOGETHER {
-            let Some((change, answer)) = self.changes.waiting.pop_front() else { break };
+            let Some(asked) = self.changes.waiting.pop_front() else { break };
             self.changes.alone = self.changes.alone.saturating_sub(1);
-            match self.duties.propose(&change) {
-                Ok(()) => made.push((change, answer)),
-                // The asker may have gone.
-                Err(refusal) => drop(answer.send(Err(ChangeError::Refused(refusal)))),
+            // Another one may serve by now, which knows better.
+            let proposed = if asked.generation.is_some_and(|pid| !self.is_serving(pid)) {
+                Err(ChangeError::NotNow("only the process that serves can change the settings".to_owned()))
+            } else {
+                self.duties.propose(&asked.change).map_err(ChangeError::Refused)
+            };
+            match proposed {
+                Ok(()) => made.push(asked),
+                Err(error) => drop(asked.answer.send(Err(error))),
             }
         }
         if made.is_empty() {
@@ -110,6 +123,10 @@ impl<D: Duties> Driver<D> {
         self.changes.made = Some((self.asked, made));
         self.handle(Event::Reload { asking: Some(self.asked), process: WantedProcess::IfNeeded });
         true
+    }
+
+    fn is_serving(&self, pid: u32) -> bool {
+        self.machine.list().any(|(_, serving, stage)| serving == pid && stage == GenerationStage::Serving)
     }
 
     /// Ends the changes whose reload has this number; gives the outcome back where it is not of changes.
@@ -124,7 +141,7 @@ impl<D: Duties> Driver<D> {
             Err(reason) => {
                 self.duties.withdraw();
                 if made.len() == 1 {
-                    answer_all(made, &reason);
+                    answer_all(made, &ChangeError::Invalid(reason));
                 } else {
                     // One of them is wrong: the others are not to suffer.
                     self.changes.alone = made.len();
@@ -138,7 +155,7 @@ impl<D: Duties> Driver<D> {
     fn keep_changes(&mut self, made: Vec<AskedChange>, reloaded: &Reloaded) {
         let mut kept = self.duties.keep().into_iter();
         let mut is_taken_back = false;
-        for (_, answer) in made {
+        for AskedChange { answer, .. } in made {
             let outcome = kept.next().unwrap_or_else(|| Err("the change was not proposed".to_owned()));
             is_taken_back |= outcome.is_err();
             let outcome = outcome.map(|kept| Changed { reloaded: reloaded.clone(), kept });
@@ -151,9 +168,9 @@ impl<D: Duties> Driver<D> {
     }
 }
 
-fn answer_all(changes: impl IntoIterator<Item = AskedChange>, reason: &str) {
-    for (_, answer) in changes {
-        let _ = answer.send(Err(ChangeError::Invalid(reason.to_owned())));
+fn answer_all(changes: impl IntoIterator<Item = AskedChange>, error: &ChangeError) {
+    for AskedChange { answer, .. } in changes {
+        let _ = answer.send(Err(error.clone()));
     }
 }
 

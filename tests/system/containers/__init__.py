@@ -1,0 +1,1 @@
+"""Routes to containers of a real Podman, by their labels."""
