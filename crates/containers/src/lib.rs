@@ -5,7 +5,7 @@
 //! | what the API of Docker and Podman says, and the container that it means | `api.rs`, `timestamp.rs`, `container.rs` |
 //! | labels as wanted routes: Serow's own, and the common ones of Traefik with their rules | `labels.rs`, `labels/serow.rs`, `labels/traefik.rs`, `labels/rule.rs` |
 //! | the value of the settings that a label means | `label_value.rs` |
-//! | the routes of all containers, by host; which of them are refused | `plan.rs` |
+//! | the routes of all containers, by host; which of them are refused | `plan.rs`, `taken.rs` |
 //! | the settings file of a host | `site_text.rs` |
 //! | which files have to change, and when: containers that leave, restart in a loop, or come back | `routes.rs`, `routes/damping.rs` |
 //! | which servers accept connections | `routes/probes.rs` |
@@ -32,13 +32,15 @@ mod report;
 mod routes;
 mod settings;
 mod site_text;
+mod taken;
 mod timestamp;
 mod watcher;
 
 pub use self::{
     connection::ApiAddress,
     report::{ContainersReport, SharedReport},
-    routes::{FILE_PREFIX, TakenHosts},
+    routes::FILE_PREFIX,
     settings::{AllowedKeys, ContainerSettings, HostPattern, LabelKinds},
+    taken::TakenHosts,
     watcher::{RouteSink, SinkError, WatcherThread},
 };

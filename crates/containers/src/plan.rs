@@ -8,7 +8,8 @@ use std::{
 use crate::{
     container::{Container, Health},
     labels::{self, RefusedLabel, Scheme, WantedPath, WantedRoute, shown},
-    settings::{ContainerSettings, HostPattern},
+    settings::ContainerSettings,
+    taken::Taken,
 };
 
 /// The routes of all containers.
@@ -42,63 +43,82 @@ pub(crate) struct Refusal {
     pub(crate) label: RefusedLabel,
 }
 
+/// A container with the routes that its labels ask for.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) container: Container,
+    routes: Vec<WantedRoute>,
+    refused: Vec<RefusedLabel>,
+}
+
 /// The settings, and other sites, beside the containers.
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) settings: &'a ContainerSettings,
-    /// The hosts of other sites.
-    pub(crate) taken: &'a [String],
-    /// The hosts that have certificates already.
-    pub(crate) certified: &'a BTreeSet<String>,
+    /// The hosts of all sites.
+    pub(crate) taken: &'a Taken,
+    /// Those that containers have.
+    pub(crate) own: &'a BTreeSet<&'a str>,
+    /// Those of them that have certificates.
+    pub(crate) certified: &'a BTreeSet<&'a str>,
     /// Whether a server of this run of a container accepts connections.
     pub(crate) accepts: &'a dyn Fn(SocketAddr, &str) -> bool,
 }
 
 /// The routes of these containers; `is_held` says which of them are left out for a while.
 pub(crate) fn of<'c>(
-    containers: impl IntoIterator<Item = &'c Container>,
+    candidates: impl IntoIterator<Item = &'c Candidate>,
     is_held: impl Fn(&Container) -> bool,
     surroundings: Surroundings<'_>,
 ) -> Plan {
-    let mut planning = Planning { plan: Plan::default(), wanting: BTreeSet::new(), surroundings };
-    let mut containers: Vec<_> = containers.into_iter().collect();
+    let mut planning = Planning { plan: Plan::default(), routes: 0, wanting: BTreeSet::new(), surroundings };
+    let mut candidates: Vec<_> = candidates.into_iter().collect();
     // Of two that contradict one another, the same one counts each time.
-    containers.sort_by(|one, other| (&one.name, &one.id).cmp(&(&other.name, &other.id)));
-    for container in containers {
-        planning.add(container, is_held(container));
+    candidates.sort_by_key(|candidate| (&candidate.container.name, &candidate.container.id));
+    for candidate in candidates {
+        planning.add(candidate, is_held(&candidate.container));
     }
     planning.certify();
     planning.plan
 }
 
+impl Candidate {
+    /// A container by these rules.
+    pub(crate) fn new(container: Container, settings: &ContainerSettings) -> Self {
+        let mut refused = Vec::new();
+        let routes = labels::routes(&container, settings, &mut refused);
+        Self { container, routes, refused }
+    }
+}
+
 struct Planning<'a> {
     plan: Plan,
+    /// How many routes there are.
+    routes: usize,
     /// The hosts that want certificates, and the containers that say so.
     wanting: BTreeSet<(String, String)>,
     surroundings: Surroundings<'a>,
 }
 
 impl Planning<'_> {
-    fn add(&mut self, container: &Container, is_held: bool) {
-        let settings = self.surroundings.settings;
-        let mut refused = Vec::new();
-        for route in labels::routes(container, settings, &mut refused) {
-            if let Err(label) = self.add_route(container, route, is_held) {
-                refused.push(label);
+    fn add(&mut self, candidate: &Candidate, is_held: bool) {
+        let Candidate { container, routes, refused } = candidate;
+        let refusal = |label| Refusal { container: container.name.clone(), label };
+        self.plan.refused.extend(refused.iter().cloned().map(refusal));
+        for route in routes {
+            if let Err(reason) = self.add_route(container, route, is_held) {
+                self.plan.refused.insert(refusal(RefusedLabel::new(format!("host {}", route.host), reason)));
             }
         }
-        let refusal = |label| Refusal { container: container.name.clone(), label };
-        self.plan.refused.extend(refused.into_iter().map(refusal));
     }
 
-    fn add_route(&mut self, container: &Container, route: WantedRoute, is_held: bool) -> Result<(), RefusedLabel> {
-        let host = route.host;
-        let refuse = |reason: String| Err(RefusedLabel::new(format!("host {host}"), reason));
-        if let Some(reason) = self.obstacle(&host) {
-            return refuse(reason);
+    /// Adds a route, or says why it is refused.
+    fn add_route(&mut self, container: &Container, route: &WantedRoute, is_held: bool) -> Result<(), String> {
+        if let Some(reason) = self.obstacle(&route.host) {
+            return Err(reason);
         }
         if route.wants_certificate {
-            self.wanting.insert((host.clone(), container.name.clone()));
+            self.wanting.insert((route.host.clone(), container.name.clone()));
         }
         let is_ready = match container.health {
             Health::Unchecked | Health::Healthy => true,
@@ -110,28 +130,26 @@ impl Planning<'_> {
         }
         let network = route.network.as_deref().or(self.surroundings.settings.network.as_deref());
         let address = route.port.map_or_else(|| container.only_port(), Ok);
-        let address = match address.and_then(|port| container.address(port, network)) {
-            Ok(address) => address,
-            Err(reason) => return refuse(reason),
-        };
+        let address = address.and_then(|port| container.address(port, network))?;
         let run = container.run();
         let accepts = (self.surroundings.accepts)(address, &run);
         self.plan.servers.insert((address, run));
         if !accepts {
             return Ok(());
         }
-        let routes = self.plan.hosts.values().map(|host| host.routes.len()).sum::<usize>();
-        let planned = self.plan.hosts.entry(host.clone()).or_default();
-        if !planned.routes.contains_key(&route.path) && routes >= MAX_ROUTES {
-            return refuse(format!("there are {MAX_ROUTES} routes of containers"));
+        let is_new = self.plan.hosts.get(&route.host).is_none_or(|host| !host.routes.contains_key(&route.path));
+        if is_new && self.routes >= MAX_ROUTES {
+            return Err(format!("there are {MAX_ROUTES} routes of containers"));
         }
-        let planned = planned.routes.entry(route.path).or_insert_with(|| PlannedRoute {
+        self.routes += usize::from(is_new);
+        let planned = self.plan.hosts.entry(route.host.clone()).or_default();
+        let planned = planned.routes.entry(route.path.clone()).or_insert_with(|| PlannedRoute {
             servers: BTreeMap::new(),
             strips_prefix: route.strips_prefix,
             keys: route.keys.clone(),
         });
         if planned.strips_prefix != route.strips_prefix || planned.keys != route.keys {
-            return refuse("another container has the same route with other labels".to_owned());
+            return Err("another container has the same route with other labels".to_owned());
         }
         planned.servers.entry(address).or_insert((route.scheme, route.weight));
         Ok(())
@@ -139,17 +157,16 @@ impl Planning<'_> {
 
     /// Why containers cannot have this host.
     fn obstacle(&self, host: &str) -> Option<String> {
-        let Surroundings { settings, taken, .. } = self.surroundings;
+        let Surroundings { settings, taken, own, .. } = self.surroundings;
         let is_allowed = settings.hosts.iter().any(|pattern| pattern.covers(host));
         if !is_allowed && !settings.hosts.is_empty() {
             return Some("`hosts` of [docker] does not allow it".to_owned());
         }
-        if taken.iter().any(|other| other == host) {
+        if taken.has(host) && !own.contains(host) {
             return Some("a site of the settings has this host".to_owned());
         }
         // A host below one of a site would take requests from it, unless the settings say that it may.
-        let above = taken.iter().find(|other| HostPattern::new(other).is_some_and(|other| other.covers(host)));
-        let above = above.filter(|_| !is_allowed)?;
+        let above = taken.above(host, own).filter(|_| !is_allowed)?;
         let above = shown(above);
         Some(format!("the site {above} of the settings has it: to allow that, name the host in `hosts` of [docker]"))
     }
@@ -159,7 +176,7 @@ impl Planning<'_> {
         let Surroundings { settings, certified, .. } = self.surroundings;
         let mut granted: BTreeSet<String> = BTreeSet::new();
         let mut wanting: Vec<_> = std::mem::take(&mut self.wanting).into_iter().collect();
-        wanting.sort_by_key(|(host, _)| !certified.contains(host));
+        wanting.sort_by_key(|(host, _)| !certified.contains(host.as_str()));
         for (host, container) in wanting {
             let reason = if settings.certificates == 0 {
                 "`certificates` of [docker] does not allow certificates"
@@ -227,15 +244,17 @@ mod tests {
         testing::{container, settings},
         *,
     };
+    use crate::settings::HostPattern;
 
     fn plan(containers: &[Container], settings: &ContainerSettings, taken: &[&str], certified: &[&str]) -> Plan {
-        let taken: Vec<_> = taken.iter().map(|host| (*host).to_owned()).collect();
-        let certified = certified.iter().map(|host| (*host).to_owned()).collect();
-        of(
-            containers,
-            |_| false,
-            Surroundings { settings, taken: &taken, certified: &certified, accepts: &|_, _| true },
-        )
+        let taken = Taken::new(taken.iter().map(|host| (*host).to_owned()).collect());
+        let certified = certified.iter().copied().collect();
+        let candidates: Vec<_> =
+            containers.iter().map(|container| Candidate::new(container.clone(), settings)).collect();
+        let own = BTreeSet::new();
+        let surroundings =
+            Surroundings { settings, taken: &taken, own: &own, certified: &certified, accepts: &|_, _| true };
+        of(&candidates, |_| false, surroundings)
     }
 
     /// The hosts with the last numbers of their servers' addresses.

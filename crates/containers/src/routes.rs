@@ -6,7 +6,6 @@ mod probes;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,15 +15,12 @@ use self::{damping::Damping, probes::Probes};
 use crate::{
     container::Container,
     labels::WantedPath,
-    plan::{self, Plan, PlannedHost, Surroundings},
+    plan::{self, Candidate, Plan, PlannedHost, Surroundings},
     settings::ContainerSettings,
-    site_text::{self, LabelKeys},
+    site_text::{self, LabelKeys, ReadHost},
+    taken::TakenHosts,
     watcher::SinkError,
 };
-
-/// The hosts of all sites, also of those of containers; another thread may change them.
-#[derive(Clone, Debug, Default)]
-pub struct TakenHosts(Arc<Mutex<Arc<[String]>>>);
 
 /// The routes to all containers, and the files that stand for them.
 #[derive(Debug)]
@@ -32,7 +28,7 @@ pub(crate) struct Routes {
     settings: ContainerSettings,
     taken: TakenHosts,
     /// By their ids.
-    containers: BTreeMap<String, Container>,
+    containers: BTreeMap<String, Candidate>,
     /// Until when containers are left out that are about to end.
     ending: BTreeMap<String, Duration>,
     damping: Damping,
@@ -44,6 +40,10 @@ pub(crate) struct Routes {
     plan: Plan,
     /// The files in effect, and those that are to be, by their names.
     applied: BTreeMap<String, String>,
+    /// The content of those in effect.
+    read: BTreeMap<String, ReadHost>,
+    /// The texts of hosts, of the last time.
+    texts: BTreeMap<String, (PlannedHost, String)>,
     wanted: BTreeMap<String, String>,
     /// The files that are being changed, with their new texts.
     under_way: BTreeMap<String, Option<String>>,
@@ -53,6 +53,8 @@ pub(crate) struct Routes {
     without_keys: BTreeMap<String, (String, String)>,
     /// The time of the last event.
     now: Duration,
+    /// How often the routes have been looked at.
+    version: u64,
 }
 
 /// Why a file cannot be changed.
@@ -72,30 +74,14 @@ pub(crate) struct FileChange {
     pub(crate) text: Option<String>,
 }
 
-impl TakenHosts {
-    /// These hosts.
-    #[must_use]
-    pub fn new(hosts: Vec<String>) -> Self {
-        Self(Arc::new(Mutex::new(hosts.into())))
-    }
-
-    /// Exchanges them.
-    pub fn replace(&self, hosts: Vec<String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = hosts.into();
-    }
-
-    fn get(&self) -> Arc<[String]> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Routes {
     /// Without containers yet; these files are in effect.
     pub(crate) fn new(settings: ContainerSettings, taken: TakenHosts, applied: BTreeMap<String, String>) -> Self {
-        let read: Vec<_> = applied.values().filter_map(|text| site_text::read(text)).collect();
-        let probes = Probes::new(read.iter().flat_map(|read| read.servers.iter().copied()));
-        let paths = read.into_iter();
-        let paths = paths.map(|read| (read.host, read.paths.into_iter().map(|path| (path, None)).collect())).collect();
+        let read = applied.iter().filter_map(|(name, text)| Some((name.clone(), site_text::read(text)?)));
+        let read: BTreeMap<String, ReadHost> = read.collect();
+        let probes = Probes::new(read.values().flat_map(|read| read.servers.iter().copied()));
+        let absent = |read: &ReadHost| read.paths.iter().map(|path| (path.clone(), None)).collect();
+        let paths = read.values().map(|read| (read.host.clone(), absent(read))).collect();
         Self {
             settings,
             taken,
@@ -108,16 +94,20 @@ impl Routes {
             plan: Plan::default(),
             wanted: applied.clone(),
             applied,
+            read,
+            texts: BTreeMap::new(),
             under_way: BTreeMap::new(),
             obstacles: BTreeMap::new(),
             without_keys: BTreeMap::new(),
             now: Duration::ZERO,
+            version: 0,
         }
     }
 
     /// These are all containers.
     pub(crate) fn handle_list(&mut self, now: Duration, containers: impl IntoIterator<Item = Container>) {
-        self.containers = containers.into_iter().map(|container| (container.id.clone(), container)).collect();
+        let candidate = |container: Container| (container.id.clone(), Candidate::new(container, &self.settings));
+        self.containers = containers.into_iter().map(candidate).collect();
         self.is_listed = true;
         self.handle_time(now);
     }
@@ -125,7 +115,9 @@ impl Routes {
     /// A container is so now, or has gone.
     pub(crate) fn handle_container(&mut self, now: Duration, id: &str, container: Option<Container>) {
         match container {
-            Some(container) => drop(self.containers.insert(id.to_owned(), container)),
+            Some(container) => {
+                self.containers.insert(id.to_owned(), Candidate::new(container, &self.settings));
+            }
             None => drop(self.containers.remove(id)),
         }
         self.handle_time(now);
@@ -134,8 +126,8 @@ impl Routes {
     /// A container was about to end, or has, at this time in nanoseconds since 1970: it gets no more requests, unless it has
     /// started again since.
     pub(crate) fn handle_end(&mut self, now: Duration, id: &str, at: u64) {
-        if self.containers.get(id).is_some_and(|container| container.started == 0 || at == 0 || container.started <= at)
-        {
+        let started = self.containers.get(id).map(|candidate| candidate.container.started);
+        if started.is_some_and(|started| started == 0 || at == 0 || started <= at) {
             self.ending.insert(id.to_owned(), now + HELD_AFTER_SIGNAL);
             self.handle_time(now);
         }
@@ -156,26 +148,32 @@ impl Routes {
         if !self.is_listed {
             return;
         }
-        let own: BTreeSet<String> =
-            self.applied.values().filter_map(|text| site_text::read(text)).map(|read| read.host).collect();
-        let certified =
-            self.applied.values().filter_map(|text| site_text::read(text)).filter(|read| read.has_certificate);
-        let certified: BTreeSet<String> = certified.map(|read| read.host).collect();
-        let taken: Vec<String> = self.taken.get().iter().filter(|host| !own.contains(*host)).cloned().collect();
+        self.version += 1;
+        let own = self.read.values().map(|read| read.host.as_str()).collect();
+        let certified = self.read.values().filter(|read| read.has_certificate).map(|read| read.host.as_str());
+        let certified: BTreeSet<&str> = certified.collect();
+        let taken = self.taken.get();
         let accepts: &dyn Fn(SocketAddr, &str) -> bool = &|server, run| self.probes.accepts(server, run);
-        let surroundings = Surroundings { settings: &self.settings, taken: &taken, certified: &certified, accepts };
+        let surroundings =
+            Surroundings { settings: &self.settings, taken: &taken, own: &own, certified: &certified, accepts };
         let is_held =
             |container: &Container| self.ending.contains_key(&container.id) || self.damping.is_held(now, &container.id);
         self.plan = plan::of(self.containers.values(), is_held, surroundings);
         self.probes.set_wanted(now, &self.plan.servers);
-        self.keep_absent_paths(now, &certified);
+        self.keep_absent_paths(now);
         let hosts = std::mem::take(&mut self.plan.hosts);
-        self.wanted = hosts.iter().map(|(host, planned)| self.file(host, planned)).collect();
-        self.plan.hosts = hosts;
+        let mut texts = std::mem::take(&mut self.texts);
+        texts.retain(|host, (planned, _)| hosts.get(host) == Some(planned));
+        for (host, planned) in hosts.iter().filter(|(host, _)| !texts.contains_key(*host)).collect::<Vec<_>>() {
+            let text = site_text::of_host(host, planned, &self.settings.allowed, LabelKeys::All);
+            texts.insert(host.clone(), (planned.clone(), text));
+        }
+        self.wanted = texts.iter().map(|(host, (planned, text))| self.file(host, planned, text)).collect();
+        (self.plan.hosts, self.texts) = (hosts, texts);
     }
 
     /// Adds the routes that have had containers a short time ago: otherwise, those of a shorter path would get their requests.
-    fn keep_absent_paths(&mut self, now: Duration, certified: &BTreeSet<String>) {
+    fn keep_absent_paths(&mut self, now: Duration) {
         for (host, planned) in &self.plan.hosts {
             let paths = self.paths.entry(host.clone()).or_default();
             paths.extend(planned.routes.keys().map(|path| (path.clone(), None)));
@@ -192,7 +190,7 @@ impl Routes {
                 }
                 paths.insert(path.clone(), Some(since));
                 let planned = self.plan.hosts.entry(host.clone()).or_insert_with(|| PlannedHost {
-                    has_certificate: certified.contains(host),
+                    has_certificate: self.read.get(&file_name(host)).is_some_and(|read| read.has_certificate),
                     ..PlannedHost::default()
                 });
                 planned.routes.entry(path).or_default();
@@ -201,12 +199,14 @@ impl Routes {
         self.paths.retain(|_, paths| !paths.is_empty());
     }
 
-    fn file(&self, host: &str, planned: &PlannedHost) -> (String, String) {
+    /// The name and the text of the file of a host, whose text with all keys of labels is this.
+    fn file(&self, host: &str, planned: &PlannedHost, whole: &str) -> (String, String) {
         let name = file_name(host);
-        let text = |keys| site_text::of_host(host, planned, &self.settings.allowed, keys);
-        let whole = text(LabelKeys::All);
-        let is_wrong = self.without_keys.get(&name).is_some_and(|(wrong, _)| *wrong == whole);
-        let text = if is_wrong { text(LabelKeys::None) } else { whole };
+        let text = if self.without_keys.get(&name).is_some_and(|(wrong, _)| wrong == whole) {
+            site_text::of_host(host, planned, &self.settings.allowed, LabelKeys::None)
+        } else {
+            whole.to_owned()
+        };
         (name, text)
     }
 
@@ -231,11 +231,15 @@ impl Routes {
         match (outcome, text) {
             (Ok(()), Some(text)) => {
                 self.obstacles.remove(name);
+                if let Some(read) = site_text::read(&text) {
+                    self.read.insert(name.to_owned(), read);
+                }
                 self.applied.insert(name.to_owned(), text);
             }
             (Ok(()), None) => {
                 self.obstacles.remove(name);
                 self.applied.remove(name);
+                self.read.remove(name);
                 self.without_keys.remove(name);
             }
             (Err(SinkError::Refused(reason)), Some(text)) if self.may_be_of_keys(name, &text) => {
@@ -273,16 +277,21 @@ impl Routes {
         }
     }
 
-    /// When [`Self::handle_time`] and [`Self::poll_probe`] have to be called, if ever.
+    /// When [`Self::poll_probe`] has to be called, if ever.
+    pub(crate) fn probe_deadline(&self) -> Option<Duration> {
+        self.probes.deadline()
+    }
+
+    /// Changes when the routes may have.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// When [`Self::handle_time`] has to be called, if ever.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let absent = self.paths.values().flat_map(BTreeMap::values).flatten().map(|since| *since + self.settings.keep);
         let obstacles = self.obstacles.values().map(|obstacle| obstacle.until);
-        absent
-            .chain(obstacles)
-            .chain(self.ending.values().copied())
-            .chain(self.damping.deadline(self.now))
-            .chain(self.probes.deadline())
-            .min()
+        absent.chain(obstacles).chain(self.ending.values().copied()).chain(self.damping.deadline(self.now)).min()
     }
 
     /// Running containers with routes; hosts; routes to containers.
@@ -296,7 +305,8 @@ impl Routes {
     pub(crate) fn refusals(&self) -> impl Iterator<Item = String> {
         let labels =
             self.plan.refused.iter().map(|refusal| format!("container {}: {}", refusal.container, refusal.label));
-        let damped = self.containers.values().filter(|container| self.damping.is_damped(&container.id));
+        let containers = self.containers.values().map(|candidate| &candidate.container);
+        let damped = containers.filter(|container| self.damping.is_damped(&container.id));
         let damped = damped.map(|container| {
             format!("container {}: it restarts again and again, so it has to run for some time first", container.name)
         });
@@ -306,7 +316,7 @@ impl Routes {
         });
         let late = self.probes.late(self.now).map(|(server, run)| {
             let id = run.split(' ').next().unwrap_or_default();
-            let name = self.containers.get(id).map_or("", |container| &container.name);
+            let name = self.containers.get(id).map_or("", |candidate| &candidate.container.name);
             format!("container {name}: {server} does not accept connections")
         });
         labels.chain(damped).chain(late).chain(files).chain(keys)

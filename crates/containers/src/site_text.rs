@@ -160,20 +160,26 @@ fn patterns(path: &WantedPath) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::{
         container::Container,
         plan::{
-            self, Surroundings,
+            self, Candidate, Surroundings,
             testing::{container, settings},
         },
+        taken::Taken,
     };
 
     fn text(containers: &[Container], keys: LabelKeys) -> String {
         let settings = settings();
-        let surroundings =
-            Surroundings { settings: &settings, taken: &[], certified: &[].into(), accepts: &|_, _| true };
-        let plan = plan::of(containers, |_| false, surroundings);
+        let (taken, none) = (Taken::default(), BTreeSet::new());
+        let accepts: &dyn Fn(SocketAddr, &str) -> bool = &|_, _| true;
+        let surroundings = Surroundings { settings: &settings, taken: &taken, own: &none, certified: &none, accepts };
+        let candidates: Vec<_> =
+            containers.iter().map(|container| Candidate::new(container.clone(), &settings)).collect();
+        let plan = plan::of(&candidates, |_| false, surroundings);
         assert_eq!((plan.hosts.len(), plan.refused.len()), (1, 0));
         let (host, planned) = plan.hosts.first_key_value().unwrap();
         of_host(host, planned, &settings.allowed, keys)

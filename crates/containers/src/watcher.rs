@@ -25,8 +25,9 @@ use crate::{
     labels,
     pending::Pending,
     report::SharedReport,
-    routes::{FileChange, Routes, TakenHosts},
+    routes::{FileChange, Routes},
     settings::ContainerSettings,
+    taken::TakenHosts,
 };
 
 /// Changes settings files.
@@ -110,6 +111,9 @@ struct Watcher<S> {
     sink: Rc<S>,
     outcomes: (mpsc::UnboundedSender<Outcome>, mpsc::UnboundedReceiver<Outcome>),
     pending: Pending,
+    /// The version of the routes in the report, and when it was made.
+    reported: Option<u64>,
+    reported_at: Duration,
     /// The warnings that are in the log already.
     warned: BTreeSet<String>,
 }
@@ -125,6 +129,8 @@ impl<S: RouteSink> Watcher<S> {
             sink,
             outcomes,
             pending: Pending::default(),
+            reported: None,
+            reported_at: Duration::ZERO,
             warned: BTreeSet::new(),
         }
     }
@@ -186,7 +192,7 @@ impl<S: RouteSink> Watcher<S> {
             for id in self.pending.due(self.now()) {
                 self.look_at(&id, true).await?;
             }
-            self.routes.handle_time(self.now());
+            self.handle_time();
         }
     }
 
@@ -200,12 +206,20 @@ impl<S: RouteSink> Watcher<S> {
                 Some(outcome) = self.outcomes.1.recv() => self.handle_outcome(outcome),
                 () = sleep(pause) => {}
             }
-            self.routes.handle_time(self.now());
+            self.handle_time();
         }
     }
 
     fn deadline(&self) -> Duration {
-        self.routes.deadline().unwrap_or(Duration::MAX)
+        self.routes.deadline().into_iter().chain(self.routes.probe_deadline()).min().unwrap_or(Duration::MAX)
+    }
+
+    /// Has routes change that change with time.
+    fn handle_time(&mut self) {
+        let now = self.now();
+        if self.routes.deadline().is_some_and(|deadline| deadline <= now) {
+            self.routes.handle_time(now);
+        }
     }
 
     /// Looks at all containers with labels for routes.
@@ -322,6 +336,11 @@ impl<S: RouteSink> Watcher<S> {
     }
 
     fn update_report(&mut self) {
+        let now = self.now();
+        if self.reported == Some(self.routes.version()) && now < self.reported_at + REPORT_INTERVAL {
+            return;
+        }
+        (self.reported, self.reported_at) = (Some(self.routes.version()), now);
         let refused: Vec<_> = self.routes.refusals().take(MAX_REFUSED).collect();
         for refusal in &refused {
             self.warn(refusal.clone());
@@ -359,6 +378,9 @@ const MAX_CONTAINERS: usize = 5000;
 
 /// Containers that are looked at one by one; if more have changed at once, all are.
 const MAX_TOGETHER: usize = 200;
+
+/// How often the report is made where nothing has changed but the time.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Refusals in the report: labels are of strangers.
 const MAX_REFUSED: usize = 50;

@@ -50,7 +50,7 @@ fn a_container_gets_requests_when_its_server_accepts_connections() {
     assert!(routes.poll_change().is_none());
     let server = routes.poll_probe(seconds(0)).unwrap();
     routes.handle_probe(seconds(0), server, false);
-    assert!(routes.poll_change().is_none() && routes.deadline() == Some(Duration::from_millis(5)));
+    assert!(routes.poll_change().is_none() && routes.probe_deadline() == Some(Duration::from_millis(5)));
     assert_eq!(make_changes(&mut routes, seconds(1)), ["shop.example: 1 97 0"]);
     routes.handle_container(seconds(2), &b.id, Some(b.clone()));
     let server = routes.poll_probe(seconds(2)).unwrap();
