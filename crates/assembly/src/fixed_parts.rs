@@ -63,7 +63,7 @@ impl FixedParts {
             return Some(format!("`{key}` has another value"));
         }
         let reasons = [
-            (!self.applications.are_those_of(&others.applications), "applications start or end"),
+            (!self.applications.are_those_of(&others.applications), "applications start again"),
             (self.asks_providers || others.asks_providers, "there are logins, or tokens whose keys are fetched"),
             (self.addresses != others.addresses, "sites have other addresses in `listen`"),
             (self.largest_body != others.largest_body, "the largest `max-body` is larger than that of the server"),

@@ -135,8 +135,8 @@ fn applications_start_again_with_a_reload_and_go_on_with_other_changes() {
     let one = configuration(folder.path(), &text("1", ""), &KeptParts::default());
     for (text, kept, expected) in [
         (text("1", route), &one.kept, None),
-        (text("1", route), &one.kept.without_applications(), Some("applications start or end")),
-        (text("2", ""), &one.kept, Some("applications start or end")),
+        (text("1", route), &one.kept.without_applications(), Some("applications start again")),
+        (text("2", ""), &one.kept, Some("applications start again")),
         (text("1", "").replace("app = { command = [\"sleep\", \"1\"] }", "respond = {}"), &one.kept, Some("")),
     ] {
         let other = configuration(folder.path(), &text, kept);
