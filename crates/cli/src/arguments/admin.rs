@@ -7,6 +7,7 @@ use serow::Address;
 
 /// The options of `serow status`.
 #[derive(Debug, Args)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[redis]` is a table")]
 pub(crate) struct ServerStatusArguments {
     /// List the servers that share the Redis of [redis], instead of the status of this one.
     #[arg(long)]
