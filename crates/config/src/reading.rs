@@ -44,7 +44,7 @@ pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, Configurati
     }
 }
 
-/// The files of containers that a bundle of settings has ([`bundle`]), by their names. Without `[docker]` they do not count.
+/// The files of containers that a bundle of settings has ([`bundle()`]), by their names. Without `[docker]` they do not count.
 #[must_use]
 pub fn container_files(path: &Path, bytes: &[u8]) -> BTreeMap<String, String> {
     let Ok((_, Some(mut bundle))) = bundle::read(path, bytes.to_vec()) else { return BTreeMap::new() };
