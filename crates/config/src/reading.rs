@@ -33,7 +33,9 @@ pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, Configurati
     match bundle::read(path, bytes).map_err(ConfigurationError::Unreadable)? {
         (text, Some(mut bundle)) => {
             let mut added = bundle.take_added();
-            if !has_docker(&text) {
+            // The text may be long.
+            let are_of_containers = added.keys().any(|name| name.is_of_container());
+            if are_of_containers && !has_docker(&text) {
                 added.retain(|name, _| !name.is_of_container());
             }
             let mut sources = gather(path, text, &mut bundle)?;
