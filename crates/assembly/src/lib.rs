@@ -109,7 +109,7 @@ pub struct Configuration {
     pub site: Sites,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
-    /// Its upstreams.
+    /// Its upstreams, and the copies of programs that it runs, which are servers as well for the status and for those who drain one.
     pub upstreams: Vec<Upstream>,
     /// Those of them that the settings before, if there were any, did not have.
     pub made_upstreams: Vec<Upstream>,

@@ -9,6 +9,7 @@
 //! | it warns of what the settings probably do not mean | `run/warnings.rs` |
 //! | it leaves its bans for later generations | `run/ban_storage.rs` |
 //! | it does what the master says | `run/orders.rs` |
+//! | it asks the master for changes of added files, for containers and for its fleet | `run/requested_change.rs`, `run/container_watch.rs` |
 //! | it executes the commands of its fleet | `run/fleet_commands.rs`, `run/fleet_commands/` |
 //! | it serves with other settings, as far as one process can | `run/live_settings.rs`, `run/access_threads.rs` |
 
@@ -20,6 +21,7 @@ mod live_settings;
 mod master;
 mod orders;
 mod program;
+mod requested_change;
 mod rights;
 mod server_generation;
 mod shared_bans;

@@ -48,8 +48,8 @@ pub fn gather_bundle(path: &Path, bytes: Vec<u8>) -> Result<Sources, Configurati
 
 /// The files of containers that a bundle of settings has ([`bundle()`]), by their names. Without `[docker]` they do not count.
 #[must_use]
-pub fn container_files(path: &Path, bytes: &[u8]) -> BTreeMap<String, String> {
-    let Ok((_, Some(mut bundle))) = bundle::read(path, bytes.to_vec()) else { return BTreeMap::new() };
+pub fn container_files(path: &Path, bytes: Vec<u8>) -> BTreeMap<String, String> {
+    let Ok((_, Some(mut bundle))) = bundle::read(path, bytes) else { return BTreeMap::new() };
     let added = bundle.take_added().into_iter().filter(|(name, _)| name.is_of_container());
     added.map(|(name, text)| (name.into(), text)).collect()
 }

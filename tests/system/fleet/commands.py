@@ -48,7 +48,7 @@ class Gate:
     def pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                # As in a network that drops packets: nobody is told.
+                # As in a network that drops packets: neither end learns of it.
                 if not self.is_shut:
                     sink.sendall(data)
         source.close()

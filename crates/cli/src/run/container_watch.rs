@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde::Deserialize;
-use serde_json::Value;
-use serow_admin::{ChangeRefusal, Precondition, SettingsChange};
+use serow_admin::{Precondition, SettingsChange};
 use serow_assembly::Docker;
 use serow_containers::{RouteSink, SharedReport, SinkError, TakenHosts, WatcherThread};
-use serow_supervisor::master::{ChangeError, ChangeRequests};
+use serow_supervisor::master::ChangeRequests;
+
+use super::requested_change::{self, ChangeFailure};
 
 /// The watch over containers, before it begins.
 pub(super) struct PreparedWatch {
@@ -75,25 +75,12 @@ struct MasterSink(ChangeRequests);
 
 impl RouteSink for MasterSink {
     async fn change(&self, name: String, text: Option<String>) -> Result<(), SinkError> {
-        let refused = |error: &dyn std::fmt::Display| SinkError::Refused(error.to_string());
-        let name = name.parse().map_err(|error| refused(&error))?;
+        let name = name.parse().map_err(|error| SinkError::Refused(format!("{error}")))?;
         let change = SettingsChange { name, text, precondition: Precondition::None };
-        let change = serde_json::to_value(change).map_err(|error| refused(&error))?;
-        match self.0.change(&change).await {
-            Ok(_) => Ok(()),
-            Err(ChangeError::Refused(refusal)) => of_refusal(&refusal),
-            Err(ChangeError::Invalid(reason)) => Err(SinkError::Refused(reason)),
-            Err(ChangeError::NotKept(reason) | ChangeError::NotNow(reason)) => Err(SinkError::Unavailable(reason)),
+        match requested_change::request(&self.0, change).await {
+            Ok(()) | Err(ChangeFailure::Unknown) => Ok(()),
+            Err(ChangeFailure::Refused(reason)) => Err(SinkError::Refused(reason)),
+            Err(ChangeFailure::Unavailable(reason)) => Err(SinkError::Unavailable(reason)),
         }
-    }
-}
-
-fn of_refusal(refusal: &Value) -> Result<(), SinkError> {
-    match ChangeRefusal::deserialize(refusal) {
-        // It is gone already.
-        Ok(ChangeRefusal::Unknown) => Ok(()),
-        Ok(refusal @ ChangeRefusal::NotKept(_)) => Err(SinkError::Unavailable(refusal.to_string())),
-        Ok(refusal) => Err(SinkError::Refused(refusal.to_string())),
-        Err(error) => Err(SinkError::Refused(error.to_string())),
     }
 }

@@ -16,18 +16,18 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
 use serde_json::Value;
 use serow::Status;
-use serow_admin::{ChangeRefusal, FleetCommand, FleetOutcome, FleetRequest, Precondition};
+use serow_admin::{FleetCommand, FleetOutcome, FleetRequest, Precondition};
 use serow_fleet::{
     EntryState, Fleet, HeldEntry, JournalCounts, JournalEntry, JournalFile, JournalFunctions, SharedJournal,
 };
 use serow_net::time;
-use serow_supervisor::master::{ChangeError, ChangeRequests, CommandAnswer};
+use serow_supervisor::master::{ChangeRequests, CommandAnswer};
 
 pub(super) use self::journal_folder::JournalFolder;
 use self::own_report::own_report;
+use super::requested_change::{self, ChangeFailure};
 
 /// The text that this server tells the others about itself.
 type Report = Box<dyn Fn(&JournalCounts) -> String + Send + Sync>;
@@ -285,17 +285,10 @@ impl Executor {
             return self.wait(self.requests.command(value, persists));
         }
         let Some(change) = command.change(Precondition::None) else { return Ok("it is over".to_owned()) };
-        let change = serde_json::to_value(change).map_err(|error| error.to_string())?;
-        match self.wait(self.requests.change(&change)) {
-            Ok(_) => Ok("the settings are changed".to_owned()),
-            Err(ChangeError::Refused(refusal)) => match ChangeRefusal::deserialize(&refusal) {
-                Ok(ChangeRefusal::Unknown) => Ok("there was no such file".to_owned()),
-                Ok(refusal) => Err(refusal.to_string()),
-                Err(error) => Err(error.to_string()),
-            },
-            Err(ChangeError::Invalid(reason) | ChangeError::NotKept(reason) | ChangeError::NotNow(reason)) => {
-                Err(reason)
-            }
+        match self.wait(requested_change::request(&self.requests, change)) {
+            Ok(()) => Ok("the settings are changed".to_owned()),
+            Err(ChangeFailure::Unknown) => Ok("there was no such file".to_owned()),
+            Err(ChangeFailure::Refused(reason) | ChangeFailure::Unavailable(reason)) => Err(reason),
         }
     }
 

@@ -11,7 +11,7 @@ use serow_admin::{ServerCommand, Sources};
 use serow_assembly::{Configuration, FixedParts, KeptParts};
 use serow_config::ConfigurationError;
 use serow_proxy::BackgroundTasks;
-use serow_site::{Application, LiveSites};
+use serow_site::LiveSites;
 use serow_supervisor::master::{Adoption, AdoptionCause};
 
 use super::{access_threads::AccessThreads, container_watch::ContainerWatch, warnings::Warnings};
@@ -108,7 +108,6 @@ impl LiveSettings {
         let mut parts = self.parts.lock();
         let ExchangedParts { sources, threads } = &mut *parts;
         let threads = threads.as_mut().ok_or("the server is stopping")?;
-        configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         self.warnings.replace(&configuration);
         let failed = |error| CommandError::system(error).message();
         // The others have had them, and later commands, since they were made.

@@ -92,11 +92,8 @@ impl ServerGeneration {
         let GenerationSetup { text, overrides, shared, memory, generation_secret } = setup;
         // Scripts are run when the settings are read.
         serow_scripts::share_dictionary(memory);
-        let container_files = serow_config::container_files(file, &text);
-        let mut configuration =
-            serow_assembly::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
-        // Copies of a program are servers as well, for the status and for those who drain one.
-        configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
+        let configuration =
+            serow_assembly::of_bytes(file, text.clone(), &application_host()).map_err(|error| error.to_string())?;
         error_log::begin(configuration.server.level);
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(configuration.server.max_spool);
@@ -105,9 +102,10 @@ impl ServerGeneration {
         let sandboxed = privileged.become_user()?.enter_sandbox()?;
         let generation = Self::start_threads(sandboxed, file, &overrides, shared)?;
         let Configuration { docker, hosts, .. } = &generation.configuration;
-        let containers = docker
-            .clone()
-            .map(|docker| PreparedWatch::new(docker, container_files, parent.change_requests(), hosts.clone()));
+        let containers = docker.clone().map(|docker| {
+            let files = serow_config::container_files(file, text);
+            PreparedWatch::new(docker, files, parent.change_requests(), hosts.clone())
+        });
         Ok(Self { containers, ..generation })
     }
 
