@@ -29,12 +29,8 @@ pub struct ChangedSites {
 struct FileTexts {
     /// The path, as it is shown.
     name: Arc<str>,
-    text: String,
-    parts: TableTexts,
-    /// The texts of its sites.
-    sites: Vec<Arc<str>>,
-    /// Whether it has more than sites and comments.
-    has_others: bool,
+    /// Its parts in their order, of which the tables are sites.
+    parts: Vec<(TextKind, Arc<str>)>,
 }
 
 impl SiteTexts {
@@ -45,7 +41,7 @@ impl SiteTexts {
         let mut texts = Self::default();
         for (name, text) in sources.named_texts() {
             let known = earlier.by_name.get(name);
-            let file = match known.filter(|file| file.text == text) {
+            let file = match known.filter(|file| file.has_text(text)) {
                 Some(file) => Arc::clone(file),
                 None => Arc::new(FileTexts::of(name, text)?),
             };
@@ -57,7 +53,7 @@ impl SiteTexts {
 
     /// The texts of all sites, in their order.
     pub fn sites(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.files.iter().flat_map(|file| &file.sites)
+        self.files.iter().flat_map(|file| file.sites())
     }
 
     /// The sites in which these settings differ from earlier ones; nothing if they differ in more, or a changed file has a text
@@ -65,7 +61,7 @@ impl SiteTexts {
     #[must_use]
     pub fn changes_since(&self, earlier: &Self) -> Option<ChangedSites> {
         let of = |texts: &Self| -> Vec<Arc<FileTexts>> {
-            texts.files.iter().filter(|file| file.has_others).cloned().collect()
+            texts.files.iter().filter(|file| file.has_others()).cloned().collect()
         };
         let (own, others) = (of(self), of(earlier));
         if own.len() != others.len() || !own.iter().zip(&others).all(|(own, other)| own.has_same_others(other)) {
@@ -85,7 +81,7 @@ impl SiteTexts {
     fn sites_not_in(&self, others: &Self) -> Vec<Arc<str>> {
         let is_same =
             |file: &&Arc<FileTexts>| others.by_name.get(&file.name).is_some_and(|other| Arc::ptr_eq(file, other));
-        self.files.iter().filter(|file| !is_same(file)).flat_map(|file| file.sites.iter().cloned()).collect()
+        self.files.iter().filter(|file| !is_same(file)).flat_map(|file| file.sites().cloned()).collect()
     }
 
     /// The settings with these sites only, and the texts of these sites. Each part is in the line of its file that it is in.
@@ -93,9 +89,9 @@ impl SiteTexts {
     pub fn with_sites(&self, wanted: &HashSet<Arc<str>>) -> (Sources, Vec<Arc<str>>) {
         let (mut sources, mut texts) = (Sources::default(), Vec::new());
         for (number, file) in self.files.iter().enumerate() {
-            if number == 0 || file.has_others || file.sites.iter().any(|site| wanted.contains(site)) {
+            if number == 0 || file.has_others() || file.sites().any(|site| wanted.contains(site)) {
                 sources.add(&file.name, file.with_sites(wanted));
-                texts.extend(file.sites.iter().filter(|site| wanted.contains(*site)).cloned());
+                texts.extend(file.sites().filter(|site| wanted.contains(*site)).cloned());
             }
         }
         (sources, texts)
@@ -105,27 +101,37 @@ impl SiteTexts {
 impl FileTexts {
     fn of(name: &str, text: &str) -> Option<Self> {
         let parts = TableTexts::of(text, "site")?;
-        let of_kind = |kind| parts.parts().iter().filter(move |part| part.kind == kind);
-        let sites = of_kind(TextKind::Table).map(|part| text[part.range.clone()].into()).collect();
-        let has_others = of_kind(TextKind::Other).next().is_some();
-        Some(Self { name: name.into(), text: text.to_owned(), sites, has_others, parts })
+        let parts = parts.parts().iter().map(|part| (part.kind, text[part.range.clone()].into())).collect();
+        Some(Self { name: name.into(), parts })
     }
 
-    fn others(&self) -> impl Iterator<Item = &str> {
-        let parts = self.parts.parts().iter().filter(|part| part.kind == TextKind::Other);
-        parts.map(|part| &self.text[part.range.clone()])
+    fn has_text(&self, text: &str) -> bool {
+        let mut parts = self.parts.iter();
+        parts.try_fold(text, |rest, (_, part)| rest.strip_prefix(&**part)).is_some_and(str::is_empty)
+    }
+
+    fn of_kind(&self, kind: TextKind) -> impl Iterator<Item = &Arc<str>> {
+        self.parts.iter().filter(move |(of_part, _)| *of_part == kind).map(|(_, text)| text)
+    }
+
+    /// The texts of its sites.
+    fn sites(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.of_kind(TextKind::Table)
+    }
+
+    /// Whether it has more than sites and comments.
+    fn has_others(&self) -> bool {
+        self.of_kind(TextKind::Other).next().is_some()
     }
 
     fn has_same_others(&self, other: &Self) -> bool {
-        self.name == other.name && self.others().eq(other.others())
+        self.name == other.name && self.of_kind(TextKind::Other).eq(other.of_kind(TextKind::Other))
     }
 
     fn with_sites(&self, wanted: &HashSet<Arc<str>>) -> String {
-        let (mut kept, mut sites) = (String::new(), self.sites.iter());
-        for part in self.parts.parts() {
-            let text = &self.text[part.range.clone()];
-            let is_site = part.kind == TextKind::Table;
-            if !is_site || sites.next().is_some_and(|site| wanted.contains(site)) {
+        let mut kept = String::new();
+        for (kind, text) in &self.parts {
+            if *kind != TextKind::Table || wanted.contains(text) {
                 kept.push_str(text);
             } else {
                 kept.extend(text.matches('\n'));
