@@ -17,7 +17,6 @@ use serow_config::{
 use serow_document::{Document, Place, Problems};
 use serow_limits::Bans;
 use serow_proxy::Upstream;
-use serow_site::Application;
 use serow_variables::Scope;
 
 use crate::{
@@ -175,8 +174,7 @@ pub(crate) fn of(
     upstreams.add_nameless(&nameless, &uses, used);
     upstreams.named = named;
     let applications = applications.into_applications();
-    let mut all_upstreams = upstreams.all();
-    all_upstreams.extend(applications.all().iter().filter_map(Application::upstream).cloned());
+    let all_upstreams = upstreams.all();
     fixed.applications = applications.clone();
     fixed.logs = logs.clone();
     fixed.counted_routes.clone_from(&counted_routes);

@@ -109,7 +109,7 @@ pub struct Configuration {
     pub site: Sites,
     /// The routes whose requests are counted, by their numbers, if any are.
     pub counted_routes: Option<Vec<CountedRoute>>,
-    /// Its upstreams, and the copies of programs that it runs, which are servers as well for the status and for those who drain one.
+    /// Its upstreams.
     pub upstreams: Vec<Upstream>,
     /// Those of them that the settings before, if there were any, did not have.
     pub made_upstreams: Vec<Upstream>,
@@ -148,6 +148,16 @@ pub struct Configuration {
     pub fixed: FixedParts,
     /// The parts that go on where others of the same process follow these settings.
     pub kept: KeptParts,
+}
+
+impl Configuration {
+    /// Its upstreams, and the copies of programs that it runs, which are servers as well, for the status and for those who drain
+    /// one.
+    #[must_use]
+    pub fn upstreams_with_programs(&self) -> Vec<Upstream> {
+        let programs = self.applications.iter().filter_map(Application::upstream);
+        self.upstreams.iter().chain(programs).cloned().collect()
+    }
 }
 
 /// Reads and checks a settings file. Folders and certificates are opened.

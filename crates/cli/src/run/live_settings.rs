@@ -112,9 +112,10 @@ impl LiveSettings {
         let failed = |error| CommandError::system(error).message();
         // The others have had them, and later commands, since they were made.
         ServerCommand::apply_overrides(overrides, &configuration.made_upstreams);
-        threads.background_tasks.replace(configuration.upstreams.clone()).map_err(failed)?;
+        let upstreams = configuration.upstreams_with_programs();
+        threads.background_tasks.replace(upstreams.clone()).map_err(failed)?;
         threads.access.replace(&mut configuration).map_err(failed)?;
-        sources.replace(configuration.upstreams, configuration.mirrors, threads.access.counts.clone());
+        sources.replace(upstreams, configuration.mirrors, threads.access.counts.clone());
         (self.fixed, self.kept) = (configuration.fixed, configuration.kept);
         self.tls_files.reload();
         self.sites.replace(configuration.site);

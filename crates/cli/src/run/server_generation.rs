@@ -127,7 +127,8 @@ impl ServerGeneration {
         let routes = configuration.counted_routes.take().map(CountedRoutes::new);
         let server = with_logs(server, logs.as_ref(), routes.as_ref());
         let failed = |error| CommandError::system(error).message();
-        let background_tasks = BackgroundTasks::start(configuration.upstreams.clone()).map_err(failed)?;
+        let upstreams = configuration.upstreams_with_programs();
+        let background_tasks = BackgroundTasks::start(upstreams.clone()).map_err(failed)?;
         let certificates = certificates.map(PreparedManager::open).transpose();
         let certificates = certificates.map_err(|error| CommandError::from(error).message())?;
         let access = AccessThreads::start(&mut configuration, keys.as_deref()).map_err(failed)?;
@@ -135,7 +136,7 @@ impl ServerGeneration {
         let journal = journal.map(|folder| JournalFolder::new(folder, server_number));
         let overrides = &[overrides, &journal.as_ref().map(fleet_commands::overrides).unwrap_or_default()].concat();
         let fleet = PreparedCommands::of(configuration.access.fleet.as_ref(), journal, server.status());
-        ServerCommand::apply_overrides(overrides, &configuration.upstreams);
+        ServerCommand::apply_overrides(overrides, &upstreams);
         let (routes, maintenance) = (routes.unwrap_or_default(), MaintenanceSwitch::default());
         MaintenanceCommand::apply_overrides(overrides, &maintenance);
         // As late as possible: until another generation serves, the one before goes on with bans.
@@ -247,7 +248,7 @@ impl ServerGeneration {
             status: server.status(),
             log: logs.as_ref().map(AccessLogs::counter).unwrap_or_default(),
             routes: routes.clone(),
-            upstreams: configuration.upstreams.clone(),
+            upstreams: configuration.upstreams_with_programs(),
             applications: configuration.applications.clone(),
             mirrors: configuration.mirrors.clone(),
             cache: configuration.cache.clone(),
