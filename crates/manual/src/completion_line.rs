@@ -2,10 +2,10 @@
 
 use clap::{Arg, ArgAction, Command, Id};
 
-use super::candidates::Candidates;
+use crate::candidates::Candidates;
 
 /// The words of a command line before the one with the cursor.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     root: &'a Command,
     /// The command that the words choose; `serow files` until a word chooses one.
     command: &'a Command,
@@ -23,7 +23,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Reads these words; `root` is `serow` itself.
-    pub(super) fn of<W: AsRef<str>>(root: &'a Command, words: &[W]) -> Self {
+    pub(crate) fn of<W: AsRef<str>>(root: &'a Command, words: &[W]) -> Self {
         let files = root.find_subcommand("files").unwrap_or(root);
         let mut line = Self {
             root,
@@ -127,7 +127,7 @@ impl<'a> Line<'a> {
     }
 
     /// The candidates for the word with the cursor.
-    pub(super) fn candidates(&self, typed: &str) -> Candidates {
+    pub(crate) fn candidates(&self, typed: &str) -> Candidates {
         let mut candidates = Candidates::default();
         if let Some(option) = self.awaited {
             candidates.push_values_of(option, typed);
@@ -168,84 +168,4 @@ fn option_with_value(word: &str) -> Option<(&str, &str)> {
 
 fn repeats(argument: &Arg) -> bool {
     matches!(argument.get_action(), ArgAction::Append | ArgAction::Count)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-    use crate::command_line::CommandLine;
-
-    /// The words of the candidates, and the kind of names in the end.
-    fn complete(words: &str) -> Vec<String> {
-        let mut command = CommandLine::command();
-        command.build();
-        let words: Vec<_> = words.split(' ').collect();
-        let (current, before) = words.split_last().unwrap();
-        let text = Line::of(&command, before).candidates(current).to_string();
-        text.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
-    }
-
-    #[test]
-    fn the_first_word_is_a_command_or_a_folder() {
-        let all = complete("");
-        for expected in ["files", "proxy", "app", "run", "check", "completions", "help", ":folders"] {
-            assert!(all.iter().any(|word| word == expected), "{expected}: {all:?}");
-        }
-        for hidden in ["__complete", "manual"] {
-            assert!(!all.iter().any(|word| word == hidden), "{hidden}: {all:?}");
-        }
-        assert_eq!(complete("pr"), ["proxy", ":folders"]);
-        assert_eq!(complete("./"), [":folders"]);
-    }
-
-    #[test]
-    fn candidates_follow_from_the_words_before() {
-        for (words, expected) in [
-            ("--lis", &["--listing", "--listing-limit", "--listen"][..]),
-            ("public --hid", &["--hidden"]),
-            ("--hidden --hid", &[]),
-            ("public --listen 80 --listen", &["--listen"]),
-            ("--listen 80 ", &[":folders"]),
-            ("files ", &[":folders"]),
-            ("files public ", &[]),
-            ("files -- --x", &[":folders"]),
-            ("--listing ", &["on", "off", "html", "json"]),
-            ("--listing=h", &["html"]),
-            ("--tls=", &["self-signed", ":files"]),
-            ("proxy --balance l", &["least-requests", "latency"]),
-            ("proxy 127.0.0.1:9000 ", &[":hosts"]),
-            ("run -c ", &[":files"]),
-            ("run --config=", &[":files"]),
-            ("check --config serow.toml --e", &["--explain"]),
-            ("app ", &[":files"]),
-            ("app config.ru --chdir ", &[":folders"]),
-            ("app -- ", &[":programs"]),
-            ("app -- node server.js --ho", &[":programs"]),
-            ("supervise --port 80 ", &[":programs"]),
-            ("supervise plackup --po", &[":programs"]),
-            ("upstream w", &["weight"]),
-            ("upstream drain --persist --pers", &[]),
-            ("help che", &["check"]),
-            ("help files ", &[]),
-            ("completions ", &["bash", "zsh", "fish"]),
-            ("nothing such ", &[]),
-        ] {
-            assert_eq!(complete(words), expected, "{words}");
-        }
-    }
-    #[cfg(feature = "bench")]
-    #[test]
-    fn options_in_one_word_with_their_values_are_read() {
-        for (words, expected) in [
-            ("bench --lat", &["--latency"][..]),
-            ("bench -t2 -d", &[]),
-            ("bench --fi", &[]),
-            ("bench -c10 -kd ", &[]),
-            ("bench -c10 -d5 -k ", &[":hosts"]),
-        ] {
-            assert_eq!(complete(words), expected, "{words}");
-        }
-    }
 }

@@ -6,7 +6,7 @@ use clap::{Arg, ValueHint, builder::StyledStr};
 
 /// The candidates for completing a word.
 #[derive(Debug, Default)]
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     /// Words, each with a description or none.
     words: Vec<(String, String)>,
     /// Names that only the shell knows.
@@ -15,7 +15,7 @@ pub(super) struct Candidates {
 
 /// Names that the shell completes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
+pub(crate) enum Names {
     /// Files, and folders on the way to them.
     Files,
     /// Folders.
@@ -28,14 +28,14 @@ pub(super) enum Names {
 
 impl Candidates {
     /// Adds a word, if the beginning that was typed fits it.
-    pub(super) fn push(&mut self, typed: &str, word: &str, help: Option<&StyledStr>) {
+    pub(crate) fn push(&mut self, typed: &str, word: &str, help: Option<&StyledStr>) {
         if word.starts_with(typed) {
             self.words.push((word.to_owned(), help.map(summary).unwrap_or_default()));
         }
     }
 
     /// Adds the values of an argument.
-    pub(super) fn push_values_of(&mut self, argument: &Arg, typed: &str) {
+    pub(crate) fn push_values_of(&mut self, argument: &Arg, typed: &str) {
         let choices = argument.get_possible_values();
         for choice in choices.iter().filter(|choice| !choice.is_hide_set()) {
             self.push(typed, choice.get_name(), choice.get_help());
