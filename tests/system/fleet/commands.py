@@ -13,7 +13,7 @@ from ..polling import attempts
 from ..redis import Redis
 from ..server import free_port
 from ..verdict import Verdict
-from .instances import Instance
+from .instances import Instance, Repeated
 from .redis import Cluster, Sentinels, eventually
 
 SERVERS = 5
@@ -60,28 +60,21 @@ class Gate:
             connection.close()
 
 
-class Answers:
+class Answers(Repeated):
     """Asks all servers all the time, while the `with` block runs; what was not answered, and how long the slowest took."""
 
+    PAUSE = 0.02
+
     def __init__(self, servers: list[Instance]) -> None:
-        self.servers, self.ended = servers, threading.Event()
+        super().__init__()
+        self.servers = servers
         self.asked, self.missed, self.slowest = 0, 0, 0.0
-        self.thread = threading.Thread(target=self.run)
 
-    def __enter__(self) -> "Answers":
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.ended.set()
-        self.thread.join()
-
-    def run(self) -> None:
-        while not self.ended.wait(0.02):
-            for server in self.servers:
-                began = time.monotonic()
-                self.missed += server.answer() == 0
-                self.asked, self.slowest = self.asked + 1, max(self.slowest, time.monotonic() - began)
+    def step(self) -> None:
+        for server in self.servers:
+            began = time.monotonic()
+            self.missed += server.answer() == 0
+            self.asked, self.slowest = self.asked + 1, max(self.slowest, time.monotonic() - began)
 
 
 def server(folder: pathlib.Path, name: str, urls: list[str]) -> Instance:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+import typing
 
 from ..server import Broken, free_port, program
 
@@ -161,16 +162,17 @@ class Load:
         return found
 
 
-class Samples:
-    """How many requests all servers have admitted, at times."""
+class Repeated:
+    """Takes a step again and again, on a thread, while the `with` block runs."""
 
-    def __init__(self, instances: Instances) -> None:
-        self.instances = instances
-        self.samples: list[tuple[float, int]] = []
+    # Seconds between two steps.
+    PAUSE = 0.1
+
+    def __init__(self) -> None:
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
-    def __enter__(self) -> "Samples":
+    def __enter__(self) -> typing.Self:
         self.thread.start()
         return self
 
@@ -179,8 +181,23 @@ class Samples:
         self.thread.join()
 
     def run(self) -> None:
-        while not self.ended.wait(0.1):
-            self.samples.append((time.monotonic(), self.instances.admitted()))
+        while not self.ended.wait(self.PAUSE):
+            self.step()
+
+    def step(self) -> None:
+        raise NotImplementedError
+
+
+class Samples(Repeated):
+    """How many requests all servers have admitted, at times."""
+
+    def __init__(self, instances: Instances) -> None:
+        super().__init__()
+        self.instances = instances
+        self.samples: list[tuple[float, int]] = []
+
+    def step(self) -> None:
+        self.samples.append((time.monotonic(), self.instances.admitted()))
 
     def per_second(self, begin: float, end: float) -> float:
         """Admitted requests per second between two times, or a little more where the servers are slow to say how many."""
